@@ -1,0 +1,102 @@
+#include "command.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool may_speak(const struct options *options)
+{
+    return options->request.status_fd != STDERR_FILENO;
+}
+
+/* The whole story of a refusal: the status line, the policy's faults, the reason and what to do. Returns the exit status. */
+static int refuse(const struct options *options, const struct launch *launch, const struct error *error)
+{
+    if (options->request.status_fd >= 0)
+        write_status(options->request.status_fd, "refused", options, launch, error);
+    if (may_speak(options)) {
+        if (launch->diagnostics.count)
+            policy_diagnostics_write(stderr, &launch->diagnostics);
+        text_write_line(STDERR_FILENO, "landlock-exec: ", error->message);
+        if (error->hint[0])
+            text_write_line(STDERR_FILENO, "landlock-exec: hint: ", error->hint);
+    }
+    return launch_reason(error->code)->exit_status;
+}
+
+static void warn(const struct options *options, const struct launch *launch)
+{
+    const char *text;
+
+    if (may_speak(options))
+        for (unsigned i = 0; (text = warning(options, launch, i)); i++)
+            text_write_line(STDERR_FILENO, "landlock-exec: warning: ", text);
+}
+
+static int say_status(const struct options *options, const struct launch *launch, const char *event, struct error *error)
+{
+    int fd = options->request.status_fd;
+
+    if (fd < 0 || write_status(fd, event, options, launch, NULL) == 0)
+        return 0;
+    return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: the status line cannot be written: %s", fd, strerror(errno));
+}
+
+static int dry_run(const struct options *options, const struct launch *launch, struct error *error)
+{
+    if (say_status(options, launch, "would-start", error) < 0)
+        return -1;
+    print_dry_run(stdout, options, launch);
+    if (fflush(stdout) != 0)
+        return error_set(error, LAUNCH_SYSTEM, "standard output: %s", strerror(errno));
+    return 0;
+}
+
+/* Returns only on a refusal: -1 and `error`; or after a dry run: 0. */
+static int run(const struct options *options, struct launch *launch, struct error *error)
+{
+    if (launch_guard(&options->request, error) < 0 || launch_prepare(launch, &options->request, error) < 0)
+        return -1;
+    if (options->is_verbose)
+        tell_preparation(launch);
+    if (options->is_dry_run)
+        return dry_run(options, launch, error);
+    warn(options, launch);
+    if (launch_restrict(launch, error) < 0 || launch_enter(launch, error) < 0)
+        return -1;
+    if (options->is_verbose)
+        tell_restriction(launch);
+    if (say_status(options, launch, "starting", error) < 0)
+        return -1;
+    return launch_execute(launch, error);
+}
+
+static int answer(const struct options *options)
+{
+    if (options->wants_version)
+        puts("landlock-exec " PROJECT_VERSION);
+    else
+        print_help(stdout);
+    return fflush(stdout) == 0 ? 0 : 125;
+}
+
+int main(int count, char **arguments, char **environment)
+{
+    struct launch launch = {.ruleset = -1};
+    struct options options;
+    struct error error;
+    int status = 0;
+
+    if (launch_guard_streams(&error) < 0) {
+        text_write_line(STDERR_FILENO, "landlock-exec: ", error.message);
+        return 125;
+    }
+    if (read_options(count, arguments, environment, &options, &error) < 0)
+        status = refuse(&options, &launch, &error);
+    else if (options.wants_help || options.wants_version)
+        status = answer(&options);
+    else if (run(&options, &launch, &error) < 0)
+        status = refuse(&options, &launch, &error);
+    launch_free(&launch);
+    free_options(&options);
+    return status;
+}

@@ -1,0 +1,211 @@
+#include "command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+const char *warning(const struct options *options, const struct launch *launch, unsigned number)
+{
+    const char *warnings[2];
+    unsigned count = 0;
+
+    if (options->request.max_abi)
+        warnings[count++] = "--max-abi is for trying a policy: what newer kernels restrict is left open";
+    if (launch->is_root)
+        warnings[count++] = "UID 0 owns files that Landlock does not guard from chmod and chown: run as another user";
+    return number < count ? warnings[number] : NULL;
+}
+
+/* ---- The status line ---- */
+
+static void add_rights(FILE *out, const char *key, policy_rights rights)
+{
+    const char *separator = "";
+
+    fprintf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (policy_right_table[i].bit & rights) {
+            fprintf(out, "%s\"%s\"", separator, policy_right_table[i].name);
+            separator = ",";
+        }
+    putc(']', out);
+}
+
+static void add_warnings(FILE *out, const struct options *options, const struct launch *launch)
+{
+    const char *text;
+
+    fputs(",\"warnings\":[", out);
+    for (unsigned i = 0; (text = warning(options, launch, i)); i++) {
+        if (i)
+            putc(',', out);
+        text_write_json(out, text);
+    }
+    putc(']', out);
+}
+
+static void add_text(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, ",\"%s\":", key);
+    if (text && text[0])
+        text_write_json(out, text);
+    else
+        fputs("null", out);
+}
+
+static void write_json(FILE *out, const char *event, const struct options *options, const struct launch *launch, const struct error *error)
+{
+    fprintf(out, "{\"event\":\"%s\"", event);
+    add_text(out, "reason", error ? launch_reason(error->code)->name : NULL);
+    add_text(out, "message", error ? error->message : NULL);
+    add_text(out, "hint", error ? error->hint : NULL);
+    fprintf(out, ",\"abi\":%u,\"max_abi\":%u,\"kernel_abi\":%u,\"uid\":%u", launch->abi,
+            options->request.max_abi ? options->request.max_abi : POLICY_NEWEST_ABI, launch->kernel_abi, getuid());
+    add_rights(out, "not_enforced", launch->not_enforced);
+    add_rights(out, "not_granted", launch->not_granted);
+    add_rights(out, "unrestricted", launch->policy ? launch->policy->unrestricted : 0);
+    fprintf(out, ",\"container\":\"%s\"", launch->container == LAUNCH_CONTAINER_CHECKED ? "checked" : "not-needed");
+    add_text(out, "proof", launch->proof ? launch->proof->name : "none");
+    add_warnings(out, options, launch);
+    fputs("}\n", out);
+}
+
+int write_status(int fd, const char *event, const struct options *options, const struct launch *launch, const struct error *error)
+{
+    auto_free char *line = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&line, &size);
+
+    if (!out)
+        return -1;
+    write_json(out, event, options, launch, error);
+    if (fclose(out) != 0)
+        return -1;
+    return write_all(fd, line, size);
+}
+
+/* ---- --verbose and --dry-run ---- */
+
+static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void tell(const char *format, ...)
+{
+    char text[ERROR_TEXT_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    text_write_line(STDERR_FILENO, "landlock-exec: ", text);
+}
+
+static void tell_rights(const char *what, policy_rights rights)
+{
+    char names[512] = "";
+    FILE *out = rights ? fmemopen(names, sizeof names, "w") : NULL;
+
+    if (!out)
+        return;
+    policy_rights_write(out, rights);
+    fclose(out);
+    tell("%s: %s", what, names);
+}
+
+void tell_preparation(const struct launch *launch)
+{
+    for (size_t i = 0; i < launch->policy->file_count; i++)
+        tell("policy: read %s", launch->policy->files[i].name);
+    tell("Landlock: the kernel has ABI %u, this build knows up to %d, ABI %u is used", launch->kernel_abi, POLICY_NEWEST_ABI, launch->abi);
+    if (launch->kernel_abi > POLICY_NEWEST_ABI)
+        tell("Landlock: what ABI %u adds to %d is not restricted", launch->kernel_abi, POLICY_NEWEST_ABI);
+    if (launch->scopes_are_broken)
+        tell("Landlock: the kernel announces scopes and refuses them");
+    tell_rights("not enforced, the kernel cannot", launch->not_enforced);
+    tell_rights("not granted, the kernel cannot", launch->not_granted);
+    tell_rights("unrestricted, as the policy says", launch->policy->unrestricted);
+    for (size_t i = 0; i < launch->skipped_count; i++)
+        tell("skipped, missing: %s", launch->skipped[i].path);
+    tell("program: %s", launch->program);
+}
+
+void tell_restriction(const struct launch *launch)
+{
+    tell("restricted; proof: %s", launch->proof ? launch->proof->name : "none, the policy denies nothing that could be tried");
+}
+
+static void print_rights(FILE *out, const char *what, policy_rights rights)
+{
+    fprintf(out, "%-14s", what);
+    if (rights)
+        policy_rights_write(out, rights);
+    else
+        putc('-', out);
+    putc('\n', out);
+}
+
+static void print_text(FILE *out, const char *what, const char *text)
+{
+    fprintf(out, "%-14s", what);
+    text_write_safe(out, text);
+    putc('\n', out);
+}
+
+/* Grants and skipped rules stand in the order of the rules, each rule being one or the other. */
+static void print_rules(FILE *out, const struct launch *launch)
+{
+    const struct policy *policy = launch->policy;
+
+    for (size_t i = 0, granted = 0, skipped = 0; i < policy->path_rule_count; i++) {
+        const struct policy_path_rule *rule = &policy->path_rules[i];
+        bool is_skipped = skipped < launch->skipped_count && launch->skipped[skipped].path == rule->path;
+
+        fprintf(out, "%-14s", is_skipped ? "missing" : "allow");
+        policy_rights_write(out, is_skipped ? rule->rights & launch->handled : launch->grants[granted].rights);
+        putc(' ', out);
+        text_write_safe(out, rule->path);
+        putc('\n', out);
+        granted += !is_skipped;
+        skipped += is_skipped;
+    }
+    for (size_t i = 0; i < policy->port_rule_count; i++) {
+        fprintf(out, "%-14s", "allow");
+        policy_rights_write(out, policy->port_rules[i].rights & launch->handled);
+        fprintf(out, " %u-%u\n", policy->port_rules[i].first, policy->port_rules[i].last);
+    }
+    for (size_t i = 0; i < policy->private_count; i++)
+        print_text(out, "private", policy->privates[i].path);
+}
+
+/* Names only: a value may be a secret. */
+static void print_environment(FILE *out, const struct launch *launch)
+{
+    fprintf(out, "%-14s", "environment");
+    for (char **variable = launch->environment; *variable; variable++)
+        fprintf(out, "%s%.*s", variable == launch->environment ? "" : " ", (int)strcspn(*variable, "="), *variable);
+    putc('\n', out);
+}
+
+void print_dry_run(FILE *out, const struct options *options, const struct launch *launch)
+{
+    const struct landlock_attempt *proof = launch_choose_proof(launch);
+    const char *text;
+
+    for (size_t i = 0; i < launch->policy->file_count; i++)
+        print_text(out, "policy", launch->policy->files[i].name);
+    fprintf(out, "%-14s%u (kernel %u, this build %d)\n", "landlock abi", launch->abi, launch->kernel_abi, POLICY_NEWEST_ABI);
+    print_rights(out, "restricted", launch->handled);
+    print_rights(out, "not enforced", launch->not_enforced);
+    print_rights(out, "unrestricted", launch->policy->unrestricted);
+    print_rules(out, launch);
+    print_text(out, "directory", launch->policy->directory.path ? launch->policy->directory.path : "(the caller's)");
+    print_environment(out, launch);
+    for (size_t i = 0; i < policy_resource_count; i++)
+        if (launch->policy->limits[policy_resource_table[i].resource].is_set)
+            fprintf(out, "%-14s%s %ju\n", "limit", policy_resource_table[i].name,
+                    (uintmax_t)launch->policy->limits[policy_resource_table[i].resource].value);
+    print_text(out, "container", launch->container == LAUNCH_CONTAINER_CHECKED ? "checked" : "not-needed");
+    print_text(out, "proof", proof ? proof->name : "none");
+    print_text(out, "program", launch->program);
+    for (unsigned i = 0; (text = warning(options, launch, i)); i++)
+        print_text(out, "warning", text);
+}

@@ -1,0 +1,48 @@
+#include "base/base.h"
+
+#include <fcntl.h>
+
+bool read_small_file(const char *path, char *text, size_t size)
+{
+    auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t count = 0;
+
+    while (fd >= 0 && length < size - 1 && (count = read(fd, text + length, size - 1 - length)) > 0)
+        length += (size_t)count;
+    text[length] = '\0';
+    return fd >= 0 && count >= 0;
+}
+
+static bool next_number(const char **text, unsigned long *number)
+{
+    char *end;
+
+    *number = strtoul(*text, &end, 10);
+    if (end == *text)
+        return false;
+    *text = end;
+    return true;
+}
+
+bool next_id_range(const char **text, struct id_range *range)
+{
+    return next_number(text, &range->inside) && next_number(text, &range->outside) && next_number(text, &range->count);
+}
+
+bool uid_stands_for_unmapped(uid_t uid)
+{
+    enum { LONGEST_MAP = 16384 }; /* 340 lines are allowed */
+    auto_free char *map = malloc(LONGEST_MAP);
+    char overflow[32];
+    struct id_range range;
+    const char *rest = map;
+
+    if (!map || !read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow) || strtoul(overflow, NULL, 10) != uid ||
+        !read_small_file("/proc/self/uid_map", map, LONGEST_MAP))
+        return false;
+    while (next_id_range(&rest, &range))
+        if (uid >= range.inside && uid - range.inside < range.count)
+            return false;
+    return true;
+}

@@ -1,0 +1,129 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+size_t utf8_sequence(const char *text, size_t size)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t length;
+
+    if (!size)
+        return 0;
+    if (byte[0] < 0x80)
+        return 1;
+    length = byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : 2;
+    if (byte[0] < 0xc2 || byte[0] > 0xf4 || size < length)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((byte[i] & 0xc0) != 0x80)
+            return 0;
+    if ((byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) ||
+        (byte[0] == 0xf0 && byte[1] < 0x90) || (byte[0] == 0xf4 && byte[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+static unsigned code_point(const char *text, size_t length)
+{
+    static const unsigned char lead_mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    unsigned point = (unsigned char)text[0] & lead_mask[length];
+
+    for (size_t i = 1; i < length; i++)
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    return point;
+}
+
+/* Moves the cursor, ends the line or turns the text round. */
+static bool disturbs_a_line(unsigned point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c || point == 0x200e ||
+           point == 0x200f || (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
+void text_write_safe(FILE *out, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left) {
+        size_t length = utf8_sequence(text, left);
+        size_t step = length ? length : 1;
+
+        if (length && !disturbs_a_line(code_point(text, length)))
+            fwrite(text, 1, step, out);
+        else
+            for (size_t i = 0; i < step; i++)
+                fprintf(out, "\\x%02x", (unsigned char)text[i]);
+        text += step;
+        left -= step;
+    }
+}
+
+void text_write_json(FILE *out, const char *text)
+{
+    size_t left = strlen(text);
+
+    putc('"', out);
+    while (left) {
+        size_t length = utf8_sequence(text, left);
+        size_t step = length ? length : 1;
+        unsigned char byte = (unsigned char)text[0];
+
+        if (!length)
+            fputs("\\ufffd", out);
+        else if (byte == '"' || byte == '\\')
+            fprintf(out, "\\%c", byte);
+        else if (disturbs_a_line(code_point(text, length)))
+            fprintf(out, "\\u%04x", code_point(text, length));
+        else
+            fwrite(text, 1, step, out);
+        text += step;
+        left -= step;
+    }
+    putc('"', out);
+}
+
+int write_all(int fd, const char *bytes, size_t size)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_action, size_action;
+    int result = 0, failure = 0;
+
+    sigaction(SIGPIPE, &ignore, &pipe_action);
+    sigaction(SIGXFSZ, &ignore, &size_action);
+    while (size) {
+        ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            failure = written < 0 ? errno : EIO;
+            result = -1;
+            break;
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    sigaction(SIGPIPE, &pipe_action, NULL);
+    sigaction(SIGXFSZ, &size_action, NULL);
+    errno = failure;
+    return result;
+}
+
+void text_write_line(int fd, const char *prefix, const char *text)
+{
+    auto_free char *line = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&line, &size);
+
+    if (!out) {
+        write_all(fd, prefix, strlen(prefix));
+        write_all(fd, "out of memory\n", strlen("out of memory\n"));
+        return;
+    }
+    fputs(prefix, out);
+    text_write_safe(out, text);
+    putc('\n', out);
+    if (fclose(out) == 0)
+        write_all(fd, line, size);
+}

@@ -1,0 +1,77 @@
+/* Shared by the files of lib/launch, and by nobody else. */
+#ifndef LAUNCH_INTERNAL_H
+#define LAUNCH_INTERNAL_H
+
+#include "launch/launch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* ---- walk.c: the paths of a policy, opened as if an attacker had prepared them ---- */
+
+/* A directory that was walked through to reach a symbolic link that was followed. */
+struct walked {
+    uint64_t device, inode;
+    const char *path; /* the policy's path on which this was */
+    uint32_t link;    /* index in walker.links: the directory that holds the link */
+};
+
+struct walker {
+    struct walked *walked;
+    size_t count, capacity;
+    char **links;
+    size_t link_count, link_capacity;
+};
+
+/* Opens `path` with O_PATH and O_CLOEXEC. Symbolic links are followed as DESIGN allows: only in directories that are root's and
+ * nobody else's to write, all the way. -1: errno ELOOP after a refusal, with `error` set; else the errno of what failed, `error`
+ * untouched (ENOENT and ENOTDIR: missing). */
+int walk_open(struct walker *walker, const char *path, struct error *error);
+
+/* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the program may create.
+ * 0, or -1 and `error`. */
+int walk_check(const struct walker *walker, const struct launch *launch, struct error *error);
+
+void walk_free(struct walker *walker);
+
+/* ---- The steps of launch_prepare, one file each ---- */
+
+int prepare_landlock(struct launch *launch, struct error *error);
+int prepare_rules(struct launch *launch, struct walker *walker, struct error *error);
+int prepare_privates(struct launch *launch, struct walker *walker, struct error *error);
+int prepare_directory(struct launch *launch, struct walker *walker, struct error *error);
+int prepare_environment(struct launch *launch, struct error *error);
+int prepare_arguments(struct launch *launch, struct error *error);
+int prepare_program(struct launch *launch, struct error *error);
+
+/* ---- descriptors.c ---- */
+
+int guard_descriptors(const struct launch_request *request, struct error *error);
+bool has_terminal(const struct launch_request *request);
+
+/* ---- The steps of launch_restrict and launch_enter ---- */
+
+int drop_capabilities(struct error *error);
+bool is_root_of_the_initial_namespace(void);
+int filter_terminal(struct error *error);
+int check_privates(const struct launch *launch, struct error *error);
+int set_limits(const struct policy *policy, struct error *error);
+int pass_descriptors(const struct launch *launch, struct error *error);
+
+/* ---- Small things ---- */
+
+/* walk_open() for a path that must be there: whatever goes wrong is an error at its position. -1: `error`. */
+int open_named(const struct launch *launch, struct walker *walker, const char *path, const struct policy_position *position,
+               struct error *error);
+
+/* Sets LAUNCH_SYSTEM: "what: strerror(errno)". Returns -1. */
+int system_error(struct error *error, const char *what);
+
+/* Sets `error`, its message beginning with where in the policy it is ("FILE:LINE:COLUMN: "). Returns -1. */
+int policy_error(struct error *error, int code, const struct launch *launch, const struct policy_position *position, const char *format,
+                 ...) __attribute__((format(printf, 5, 6)));
+
+/* The real path of an open descriptor, by /proc. -1: errno. */
+int path_of_fd(int fd, char path[static PATH_MAX]);
+
+#endif

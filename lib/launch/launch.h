@@ -1,0 +1,154 @@
+/*
+ * From a checked policy to execve(2).
+ *
+ * The steps, in the order in which they must be taken; each may refuse, and after a refusal nothing may be run:
+ *
+ *     launch_guard…       the caller's descriptors; no privilege gained by executing the launcher itself
+ *     launch_prepare      policy, ABI, rule paths, private files, directory, program, environment
+ *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files closed to the program
+ *     launch_enter        descriptors, directory, limits
+ *     launch_execute      becomes the program
+ *
+ * What was done can be read from `struct launch` in between; nothing is printed here.
+ */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include "base/base.h"
+#include "landlock/landlock.h"
+#include "policy/policy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why the program does not run, as error.code. */
+enum launch_reason {
+    LAUNCH_USAGE = 1,
+    LAUNCH_SYSTEM,
+    LAUNCH_DESCRIPTOR,
+    LAUNCH_PRIVILEGED,
+    LAUNCH_POLICY,
+    LAUNCH_LANDLOCK_MISSING,
+    LAUNCH_LANDLOCK_OLD_SECCOMP,
+    LAUNCH_LANDLOCK_DISABLED,
+    LAUNCH_LANDLOCK_BLOCKED,
+    LAUNCH_LANDLOCK_NOT_ENFORCED,
+    LAUNCH_LANDLOCK_FAILED,
+    LAUNCH_REQUIREMENT,
+    LAUNCH_PATH,
+    LAUNCH_PRIVATE,
+    LAUNCH_CONTAINER,
+    LAUNCH_NOT_EXECUTABLE,
+    LAUNCH_NOT_FOUND
+};
+
+/* One row of the table of reasons: its name in the status line and the exit status of the launcher. */
+struct launch_reason_name {
+    enum launch_reason reason;
+    const char *name;
+    int exit_status;
+    const char *help;
+};
+extern const struct launch_reason_name launch_reason_table[];
+extern const size_t launch_reason_count;
+
+const struct launch_reason_name *launch_reason(int code);
+
+/* What the caller wants. All pointers are the caller's and stay valid until execution. */
+struct launch_request {
+    const char *policy_file;
+    const struct policy_definition *definitions;
+    size_t definition_count;
+    const int *pass_fds; /* left open for the program; all others above 2 are closed */
+    size_t pass_fd_count;
+    int status_fd;       /* -1: none. Only kept from being closed before execution */
+    unsigned max_abi;    /* 0: the newest that this build knows */
+    char *const *command; /* NULL-terminated; empty: the policy's `run` */
+    char *const *environment;
+};
+
+/* An object of the file system, and what a rule grants on it and, for a directory, below it. */
+struct launch_grant {
+    uint64_t device, inode;
+    policy_rights rights;
+};
+
+struct launch_private {
+    const char *path;
+    uint64_t device, inode;
+    int fd; /* O_PATH */
+};
+
+/* A pipe that holds a private file's bytes, and the argument that stands for it. */
+struct launch_pipe {
+    int fd;
+    char path[32]; /* /proc/self/fd/N */
+};
+
+enum launch_container { LAUNCH_CONTAINER_NOT_NEEDED, LAUNCH_CONTAINER_CHECKED };
+
+/* A launch in progress. Zeroed by its owner at first; released with launch_free(). */
+struct launch {
+    const struct launch_request *request;
+    struct policy *policy;
+    struct policy_diagnostics diagnostics; /* of a policy that was refused */
+
+    unsigned kernel_abi;         /* what the kernel announces; 0: not asked yet */
+    unsigned abi;                /* what is used of it */
+    policy_rights handled;       /* restricted unless a rule grants it */
+    policy_rights not_enforced;  /* known to this build, not to this kernel; what the policy leaves out is not in it */
+    policy_rights not_granted;   /* the policy grants it, this kernel cannot */
+    bool scopes_are_broken;      /* the kernel announces scopes and refuses them */
+
+    int ruleset;
+    struct launch_grant *grants;
+    size_t grant_count, grant_capacity;
+    struct policy_path *skipped; /* `-PATH` that were missing */
+    size_t skipped_count, skipped_capacity;
+    struct launch_private *privates;
+    size_t private_count;
+
+    int directory; /* O_PATH; AT_FDCWD: the caller's */
+    char **arguments;
+    struct launch_pipe *pipes; /* read ends, kept open for the program */
+    size_t pipe_count;
+    char **environment;
+    char *program; /* the path to be executed */
+    enum launch_container container;
+    const struct landlock_attempt *proof; /* NULL: the policy denies nothing that could be tried */
+    bool is_terminal;                     /* a descriptor of the program is a terminal */
+    bool is_root;                         /* UID 0 of the initial user namespace */
+};
+
+/* Opens what is closed of descriptors 0–2 on /dev/null. Call it before anything else opens a descriptor. 0, or -1 and `error`. */
+int launch_guard_streams(struct error *error);
+
+/* Refuses a directory on descriptors 0–2, a descriptor to pass that is not open, a status descriptor that cannot be written; and a
+ * launcher that is set-uid, set-gid or has file capabilities (getauxval(3) AT_SECURE, /proc/self/exe). Call it before anything opens
+ * a descriptor, so that none is taken for the caller's. 0, or -1 and `error`. */
+int launch_guard(const struct launch_request *request, struct error *error);
+
+/* Reads and resolves everything, builds the ruleset, finds the program; restricts nothing. Where the policy has faults,
+ * launch->diagnostics has them all. 0, or -1 and `error`. */
+int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error);
+
+/* The attempt that is to prove the restriction: denied by the rules and, tried now, allowed. NULL: there is none. */
+const struct landlock_attempt *launch_choose_proof(const struct launch *launch);
+
+/* Restricts this process. After a failure the process may be restricted in part: it can only end. 0, or -1 and `error`. */
+int launch_restrict(struct launch *launch, struct error *error);
+
+/* Sets what the program inherits; afterwards only what is needed for execution and for telling of its failure is left open.
+ * 0, or -1 and `error`. */
+int launch_enter(struct launch *launch, struct error *error);
+
+/* Becomes the program. Returns only on failure: -1 and `error`, LAUNCH_NOT_FOUND or LAUNCH_NOT_EXECUTABLE. */
+int launch_execute(struct launch *launch, struct error *error);
+
+void launch_free(struct launch *launch);
+
+/* Whether the rules grant `rights` on the object at an absolute path without symbolic links: asked of the path and each directory
+ * above it, as Landlock walks them. For telling beforehand; only the kernel's own answer counts. */
+bool launch_grants(const struct launch *launch, const char *path, policy_rights rights);
+
+#endif

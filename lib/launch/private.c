@@ -1,0 +1,175 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int prepare_private(struct launch *launch, struct walker *walker, const struct policy_path *named, struct error *error)
+{
+    struct launch_private *private = &launch->privates[launch->private_count];
+    char real[PATH_MAX];
+    struct stat status;
+
+    *private = (struct launch_private){.path = named->path, .fd = open_named(launch, walker, named->path, &named->position, error)};
+    if (private->fd < 0)
+        return -1;
+    launch->private_count++;
+    if (fstat(private->fd, &status) < 0)
+        return system_error(error, named->path);
+    private->device = status.st_dev;
+    private->inode = status.st_ino;
+    if (!S_ISREG(status.st_mode))
+        return policy_error(error, LAUNCH_PRIVATE, launch, &named->position, "%s is not a regular file, so it cannot be private",
+                            named->path);
+    if (path_of_fd(private->fd, real) < 0)
+        return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path, strerror(errno));
+    if (launch_grants(launch, real, POLICY_READ_FILE) || launch_grants(launch, real, POLICY_FS(1))) {
+        policy_error(error, LAUNCH_PRIVATE, launch, &named->position, "%s is private, but a rule lets the program open it", named->path);
+        return error_hint(error, "take it, and the directories above it, out of the policy's allow statements, or keep the file elsewhere");
+    }
+    return 0;
+}
+
+int prepare_privates(struct launch *launch, struct walker *walker, struct error *error)
+{
+    const struct policy *policy = launch->policy;
+
+    if (!policy->private_count)
+        return 0;
+    launch->privates = calloc(policy->private_count, sizeof *launch->privates);
+    if (!launch->privates)
+        return system_error(error, "reading private files");
+    for (size_t i = 0; i < policy->private_count; i++)
+        if (prepare_private(launch, walker, &policy->privates[i], error) < 0)
+            return -1;
+    return 0;
+}
+
+/* Opens the very file again, without a name that could have been changed. */
+static int reopen(int fd, int flags)
+{
+    char link[64];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return open(link, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int check_privates(const struct launch *launch, struct error *error)
+{
+    for (size_t i = 0; i < launch->private_count; i++) {
+        auto_close int fd = reopen(launch->privates[i].fd, O_RDONLY);
+
+        if (fd < 0 && errno == EACCES)
+            continue;
+        error_set(error, LAUNCH_PRIVATE, "%s is private, but inside the restriction opening it gives: %s", launch->privates[i].path,
+                  fd < 0 ? strerror(errno) : "allowed");
+        return error_hint(error, "a rule reaches it by another path (a bind mount, a hard link): take that out of the policy, or keep the "
+                          "file elsewhere");
+    }
+    return 0;
+}
+
+/* ---- Arguments: a private file is given as a pipe with its bytes ---- */
+
+static const struct launch_private *private_named(const struct launch *launch, const char *argument)
+{
+    struct stat status;
+
+    if (!argument[0] || fstatat(launch->directory, argument, &status, 0) < 0)
+        return NULL;
+    for (size_t i = 0; i < launch->private_count; i++)
+        if (launch->privates[i].device == status.st_dev && launch->privates[i].inode == status.st_ino)
+            return &launch->privates[i];
+    return NULL;
+}
+
+static int say_pipe(const struct launch_private *private, const char *why, struct error *error)
+{
+    error_set(error, LAUNCH_PRIVATE, "%s: cannot be given to the program: %s", private->path, why);
+    return error_hint(error, "keep it below 8 KiB: that always fits a pipe, larger ones only while the user holds few (pipe(7), "
+                      "pipe-user-pages-soft)");
+}
+
+/* Copies without blocking: what does not fit the pipe cannot be given. */
+static int fill(const struct launch_private *private, int file, int pipe, struct error *error)
+{
+    enum { DEFAULT_CAPACITY = 65536 };
+    char bytes[4096];
+    struct stat status;
+    ssize_t count;
+
+    if (fstat(file, &status) == 0 && status.st_size > DEFAULT_CAPACITY)
+        fcntl(pipe, F_SETPIPE_SZ, (int)(status.st_size > INT_MAX / 2 ? INT_MAX / 2 : status.st_size));
+    while ((count = read(file, bytes, sizeof bytes)) != 0) {
+        if (count < 0)
+            return say_pipe(private, strerror(errno), error);
+        if (write(pipe, bytes, (size_t)count) != count)
+            return say_pipe(private, "it does not fit a pipe", error);
+    }
+    return 0;
+}
+
+/* The descriptor of a full pipe, not close-on-exec. */
+static int pipe_of(const struct launch_private *private, struct error *error)
+{
+    auto_close int file = reopen(private->fd, O_RDONLY), reading = -1, writing = -1;
+    int ends[2], flags;
+
+    if (file < 0)
+        return say_pipe(private, strerror(errno), error);
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+        return say_pipe(private, strerror(errno), error);
+    reading = ends[0];
+    writing = ends[1];
+    if (fill(private, file, writing, error) < 0)
+        return -1;
+    flags = fcntl(reading, F_GETFL);
+    if (flags < 0 || fcntl(reading, F_SETFL, flags & ~O_NONBLOCK) < 0)
+        return say_pipe(private, strerror(errno), error);
+    return take_fd(&reading);
+}
+
+static int copy_arguments(struct launch *launch, char *const *command, struct error *error)
+{
+    size_t count = 0;
+
+    while (command[count])
+        count++;
+    launch->arguments = calloc(count + 1, sizeof *launch->arguments);
+    launch->pipes = calloc(count, sizeof *launch->pipes);
+    if (!launch->arguments || !launch->pipes)
+        return system_error(error, "reading arguments");
+    memcpy(launch->arguments, command, count * sizeof *command);
+    return 0;
+}
+
+static int replace_argument(struct launch *launch, char **argument, struct error *error)
+{
+    const struct launch_private *private = private_named(launch, *argument);
+    struct launch_pipe *pipe = &launch->pipes[launch->pipe_count];
+
+    if (!private)
+        return 0;
+    pipe->fd = pipe_of(private, error);
+    if (pipe->fd < 0)
+        return -1;
+    snprintf(pipe->path, sizeof pipe->path, "/proc/self/fd/%d", pipe->fd);
+    launch->pipe_count++;
+    *argument = pipe->path;
+    return 0;
+}
+
+int prepare_arguments(struct launch *launch, struct error *error)
+{
+    char *const *command = launch->request->command[0] ? launch->request->command : (char *const *)launch->policy->run;
+
+    if (!command) {
+        error_set(error, LAUNCH_USAGE, "no program: neither the command line nor the policy (run) names one");
+        return error_hint(error, "landlock-exec --policy FILE -- PROGRAM [ARGUMENT...]");
+    }
+    if (copy_arguments(launch, command, error) < 0)
+        return -1;
+    for (char **argument = launch->arguments + 1; launch->private_count && launch->arguments[0] && *argument; argument++)
+        if (replace_argument(launch, argument, error) < 0)
+            return -1;
+    return 0;
+}

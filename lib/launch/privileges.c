@@ -1,0 +1,91 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+static int say_privileged(struct error *error, const char *what)
+{
+    error_set(error, LAUNCH_PRIVILEGED, "landlock-exec %s: it needs no privilege and refuses to have one", what);
+    return error_hint(error, "remove it: chmod u-s,g-s FILE; setcap -r FILE");
+}
+
+static int refuse_privileged_launcher(struct error *error)
+{
+    static const char self[] = "/proc/self/exe";
+    struct stat status;
+
+    if (getauxval(AT_SECURE))
+        return say_privileged(error, "gained a user, a group or capabilities when it was executed");
+    if (stat(self, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID))
+        return say_privileged(error, "is set-uid or set-gid");
+    if (getxattr(self, "security.capability", NULL, 0) >= 0)
+        return say_privileged(error, "has file capabilities");
+    return 0;
+}
+
+int launch_guard(const struct launch_request *request, struct error *error)
+{
+    return guard_descriptors(request, error) < 0 ? -1 : refuse_privileged_launcher(error);
+}
+
+bool is_root_of_the_initial_namespace(void)
+{
+    struct id_range range;
+    char map[128];
+    const char *rest = map;
+
+    return geteuid() == 0 && read_small_file("/proc/self/uid_map", map, sizeof map) && next_id_range(&rest, &range) &&
+           range.inside == 0 && range.outside == 0 && range.count == UINT32_MAX;
+}
+
+struct capability_sets {
+    struct __user_cap_data_struct halves[_LINUX_CAPABILITY_U32S_3];
+};
+
+static long get_capabilities(struct capability_sets *sets)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+    return syscall(SYS_capget, &header, sets->halves);
+}
+
+static bool are_empty(const struct capability_sets *sets)
+{
+    for (size_t i = 0; i < array_size(sets->halves); i++)
+        if (sets->halves[i].effective || sets->halves[i].permitted || sets->halves[i].inheritable)
+            return false;
+    return true;
+}
+
+/* Possible with CAP_SETPCAP only; without it the set stays, and gives nothing while no_new_privs is set. */
+static void drop_bounding_set(const struct capability_sets *sets)
+{
+    if (!(sets->halves[0].effective & 1U << CAP_SETPCAP))
+        return;
+    for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; capability++)
+        continue;
+}
+
+int drop_capabilities(struct error *error)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct capability_sets sets, none = {0};
+
+    if (get_capabilities(&sets) < 0)
+        return system_error(error, "reading capabilities");
+    if (are_empty(&sets))
+        return 0; /* and the ambient set with them: it is part of both permitted and inheritable, capabilities(7) */
+    drop_bounding_set(&sets);
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 || syscall(SYS_capset, &header, none.halves) < 0)
+        return system_error(error, "dropping capabilities");
+    if (get_capabilities(&sets) < 0)
+        return system_error(error, "reading capabilities");
+    if (!are_empty(&sets))
+        return error_set(error, LAUNCH_SYSTEM, "dropping capabilities: some are still there");
+    return 0;
+}

@@ -1,0 +1,158 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int add_grant(struct launch *launch, const struct stat *status, policy_rights rights)
+{
+    if (array_reserve(&launch->grants, &launch->grant_capacity, launch->grant_count, sizeof *launch->grants) < 0)
+        return -1;
+    launch->grants[launch->grant_count++] = (struct launch_grant){status->st_dev, status->st_ino, rights};
+    return 0;
+}
+
+static int skip(struct launch *launch, const struct policy_path_rule *rule, struct error *error)
+{
+    if (array_reserve(&launch->skipped, &launch->skipped_capacity, launch->skipped_count, sizeof *launch->skipped) < 0)
+        return system_error(error, "reading rules");
+    launch->skipped[launch->skipped_count++] = (struct policy_path){rule->path, rule->position};
+    return 0;
+}
+
+static int say_unreachable(const struct launch *launch, const char *path, const struct policy_position *position, struct error *error)
+{
+    bool is_missing = errno == ENOENT || errno == ENOTDIR;
+
+    policy_error(error, LAUNCH_PATH, launch, position, "%s: %s", path, strerror(errno));
+    if (is_missing)
+        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing", path);
+    return -1;
+}
+
+int open_named(const struct launch *launch, struct walker *walker, const char *path, const struct policy_position *position,
+                      struct error *error)
+{
+    int fd;
+
+    error->code = 0;
+    fd = walk_open(walker, path, error);
+    if (fd >= 0 || error->code)
+        return fd;
+    return say_unreachable(launch, path, position, error);
+}
+
+/* What a rule gives to something that is not a directory: what fits of its groups, all of what it names singly. */
+static int rights_for_file(const struct launch *launch, const struct policy_path_rule *rule, policy_rights *rights, struct error *error)
+{
+    policy_rights misfits = rule->singles & ~policy_rights_of_files();
+
+    *rights = rule->rights & policy_rights_of_files();
+    if (!misfits && *rights)
+        return 0;
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (policy_right_table[i].bit & (misfits ? misfits : rule->rights))
+            return policy_error(error, LAUNCH_PATH, launch, &rule->position, "%s is not a directory, and %s is a right on directories",
+                                rule->path, policy_right_table[i].name);
+    return -1;
+}
+
+static int add_rule(struct launch *launch, const struct policy_path_rule *rule, int fd, struct error *error)
+{
+    policy_rights rights = rule->rights;
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return system_error(error, rule->path);
+    if (!S_ISDIR(status.st_mode) && rights_for_file(launch, rule, &rights, error) < 0)
+        return -1;
+    launch->not_granted |= rights & POLICY_REFER & ~launch->handled;
+    rights &= launch->handled;
+    if (add_grant(launch, &status, rights) < 0)
+        return system_error(error, "reading rules");
+    if (rights && landlock_allow_path(launch->ruleset, fd, policy_rights_fs(rights)) < 0)
+        return policy_error(error, LAUNCH_PATH, launch, &rule->position, "%s: the kernel takes no rule for it: %s", rule->path, strerror(errno));
+    return 0;
+}
+
+static int add_path_rule(struct launch *launch, struct walker *walker, const struct policy_path_rule *rule, struct error *error)
+{
+    auto_close int fd = -1;
+
+    error->code = 0;
+    fd = walk_open(walker, rule->path, error);
+    if (fd >= 0)
+        return add_rule(launch, rule, fd, error);
+    if (error->code)
+        return -1;
+    if (rule->position.flags & POLICY_OPTIONAL && (errno == ENOENT || errno == ENOTDIR))
+        return skip(launch, rule, error);
+    return say_unreachable(launch, rule->path, &rule->position, error);
+}
+
+static int add_port_rule(struct launch *launch, const struct policy_port_rule *rule, struct error *error)
+{
+    policy_rights rights = rule->rights & launch->handled;
+
+    for (unsigned port = rule->first; rights && port <= rule->last; port++)
+        if (landlock_allow_port(launch->ruleset, (uint16_t)port, policy_rights_net(rights)) < 0)
+            return policy_error(error, LAUNCH_PATH, launch, &rule->position, "port %u: the kernel takes no rule for it: %s", port,
+                                strerror(errno));
+    return 0;
+}
+
+int prepare_rules(struct launch *launch, struct walker *walker, struct error *error)
+{
+    const struct policy *policy = launch->policy;
+
+    for (size_t i = 0; i < policy->path_rule_count; i++)
+        if (add_path_rule(launch, walker, &policy->path_rules[i], error) < 0)
+            return -1;
+    for (size_t i = 0; i < policy->port_rule_count; i++)
+        if (add_port_rule(launch, &policy->port_rules[i], error) < 0)
+            return -1;
+    return 0;
+}
+
+int prepare_directory(struct launch *launch, struct walker *walker, struct error *error)
+{
+    const struct policy_path *directory = &launch->policy->directory;
+    struct stat status;
+
+    if (!directory->path)
+        return 0;
+    launch->directory = open_named(launch, walker, directory->path, &directory->position, error);
+    if (launch->directory < 0) {
+        launch->directory = AT_FDCWD;
+        return -1;
+    }
+    if (fstat(launch->directory, &status) < 0)
+        return system_error(error, directory->path);
+    if (!S_ISDIR(status.st_mode))
+        return policy_error(error, LAUNCH_PATH, launch, &directory->position, "%s is not a directory", directory->path);
+    return 0;
+}
+
+/* ---- What the rules grant ---- */
+
+bool launch_grants(const struct launch *launch, const char *path, policy_rights rights)
+{
+    char ancestor[PATH_MAX];
+    struct stat status;
+
+    if (strlen(path) >= sizeof ancestor)
+        return false;
+    strcpy(ancestor, path);
+    rights &= launch->handled;
+    while (rights) {
+        char *slash = strrchr(ancestor, '/');
+
+        if (lstat(ancestor, &status) == 0)
+            for (size_t i = 0; i < launch->grant_count; i++)
+                if (launch->grants[i].inode == status.st_ino && launch->grants[i].device == status.st_dev)
+                    rights &= ~launch->grants[i].rights;
+        if (!slash || !ancestor[1])
+            break;
+        slash[slash == ancestor] = '\0';
+    }
+    return !rights;
+}

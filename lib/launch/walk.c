@@ -1,0 +1,275 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum { MOST_LINKS = 40 }; /* as the kernel: path_resolution(7) */
+
+/* One careful walk. `rest` is what is still to be walked, `where` the directory reached so far. */
+struct walk {
+    struct walker *walker;
+    const char *path;
+    char rest[2 * PATH_MAX];
+    char where[2 * PATH_MAX];
+    int directory;
+    bool is_trusted; /* every directory so far is root's and nobody else's to write */
+    unsigned links;
+    size_t committed; /* walker->count up to the last link that was followed */
+};
+
+static int say_link(struct walk *walk, struct error *error)
+{
+    error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written", walk->path, walk->where);
+    error_hint(error, "name in the policy the path that the link leads to (readlink -f shows it), or make every directory on the way "
+               "root's and writable by root alone");
+    errno = ELOOP;
+    return -1;
+}
+
+/* Takes the next component of `rest` into `name`. False at the end. */
+static bool next_component(struct walk *walk, char name[static NAME_MAX + 1], bool *is_last)
+{
+    const char *begin = walk->rest + strspn(walk->rest, "/");
+    size_t length = strcspn(begin, "/");
+
+    if (!length || length > NAME_MAX)
+        return false;
+    memcpy(name, begin, length);
+    name[length] = '\0';
+    begin += length;
+    *is_last = !begin[strspn(begin, "/")];
+    memmove(walk->rest, begin, strlen(begin) + 1);
+    return true;
+}
+
+/* Moves into a directory, whose descriptor the walk takes over. */
+static int enter(struct walk *walk, int fd)
+{
+    struct walker *walker = walk->walker;
+    struct stat status;
+
+    cleanup_close(&walk->directory);
+    walk->directory = fd;
+    if (fstat(fd, &status) < 0)
+        return -1;
+    if ((status.st_uid != 0 && !uid_stands_for_unmapped(status.st_uid)) || status.st_mode & (S_IWGRP | S_IWOTH))
+        walk->is_trusted = false;
+    if (array_reserve(&walker->walked, &walker->capacity, walker->count, sizeof *walker->walked) < 0)
+        return -1;
+    walker->walked[walker->count++] = (struct walked){.device = status.st_dev, .inode = status.st_ino, .path = walk->path};
+    return 0;
+}
+
+static int enter_root(struct walk *walk)
+{
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    strcpy(walk->where, "/");
+    return fd < 0 ? -1 : enter(walk, fd);
+}
+
+static int enter_parent(struct walk *walk)
+{
+    int fd = openat(walk->directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *slash = strrchr(walk->where, '/');
+
+    slash[slash == walk->where] = '\0';
+    return fd < 0 ? -1 : enter(walk, fd);
+}
+
+static int enter_child(struct walk *walk, int fd, const char *name)
+{
+    size_t length = strlen(walk->where);
+
+    if (length + strlen(name) + 2 > sizeof walk->where) {
+        close(fd);
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    snprintf(walk->where + length, sizeof walk->where - length, "%s%s", length > 1 ? "/" : "", name);
+    return enter(walk, fd);
+}
+
+/* Notes that a link in the present directory was followed: every directory so far must be one where the program cannot create. */
+static int commit(struct walk *walk)
+{
+    struct walker *walker = walk->walker;
+    char *link;
+
+    if (array_reserve(&walker->links, &walker->link_capacity, walker->link_count, sizeof *walker->links) < 0)
+        return -1;
+    link = strdup(walk->where);
+    if (!link)
+        return -1;
+    for (size_t i = walk->committed; i < walker->count; i++)
+        walker->walked[i].link = (uint32_t)walker->link_count;
+    walker->links[walker->link_count++] = link;
+    walk->committed = walker->count;
+    return 0;
+}
+
+/* Puts the link's target before what is left to walk. */
+static int follow(struct walk *walk, int link, struct error *error)
+{
+    char target[PATH_MAX];
+    ssize_t length;
+    size_t left = strlen(walk->rest);
+
+    if (!walk->is_trusted)
+        return say_link(walk, error);
+    if (++walk->links > MOST_LINKS) {
+        error_set(error, LAUNCH_PATH, "%s crosses more than %d symbolic links", walk->path, MOST_LINKS);
+        errno = ELOOP;
+        return -1;
+    }
+    length = readlinkat(link, "", target, sizeof target);
+    if (length < 0)
+        return -1;
+    if (length == 0 || (size_t)length >= sizeof target || (size_t)length + left + 2 > sizeof walk->rest) {
+        errno = length ? ENAMETOOLONG : ENOENT;
+        return -1;
+    }
+    if (commit(walk) < 0)
+        return -1;
+    memmove(walk->rest + length + 1, walk->rest, left + 1);
+    memcpy(walk->rest, target, (size_t)length);
+    walk->rest[length] = '/';
+    return target[0] == '/' ? enter_root(walk) : 0;
+}
+
+/* One component: 0 to go on, 1 when *fd is what the path names, -1 on failure. */
+static int step(struct walk *walk, const char *name, bool is_last, int *fd, struct error *error)
+{
+    struct stat status;
+
+    if (!strcmp(name, "."))
+        return 0;
+    if (!strcmp(name, ".."))
+        return enter_parent(walk);
+    *fd = openat(walk->directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &status) < 0)
+        return -1;
+    if (S_ISLNK(status.st_mode)) {
+        auto_close int link = take_fd(fd);
+
+        return follow(walk, link, error);
+    }
+    if (is_last)
+        return 1;
+    if (!S_ISDIR(status.st_mode)) {
+        errno = ENOTDIR;
+        return -1;
+    }
+    return enter_child(walk, take_fd(fd), name);
+}
+
+static int walk_components(struct walk *walk, struct error *error)
+{
+    auto_close int fd = -1;
+    char name[NAME_MAX + 1];
+    bool is_last;
+
+    if (enter_root(walk) < 0)
+        return -1;
+    while (next_component(walk, name, &is_last)) {
+        int result = step(walk, name, is_last, &fd, error);
+
+        if (result < 0)
+            return -1;
+        if (result)
+            return take_fd(&fd);
+    }
+    if (walk->rest[strspn(walk->rest, "/")]) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return take_fd(&walk->directory);
+}
+
+/* A component at a time, for a path that meets a link. */
+static int walk_carefully(struct walker *walker, const char *path, struct error *error)
+{
+    struct walk walk;
+    int fd;
+
+    walk.walker = walker;
+    walk.path = path;
+    walk.directory = -1;
+    walk.is_trusted = true;
+    walk.links = 0;
+    walk.committed = walker->count;
+    walk.where[0] = '\0';
+    strcpy(walk.rest, path);
+    fd = walk_components(&walk, error);
+    walker->count = walk.committed;
+    cleanup_close(&walk.directory);
+    return fd;
+}
+
+int walk_open(struct walker *walker, const char *path, struct error *error)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+
+    if (fd < 0 && errno == ELOOP)
+        return walk_carefully(walker, path, error);
+    return (int)fd;
+}
+
+static int compare_grants(const void *left, const void *right)
+{
+    const struct launch_grant *a = left, *b = right;
+
+    if (a->inode != b->inode)
+        return a->inode < b->inode ? -1 : 1;
+    return (a->device > b->device) - (a->device < b->device);
+}
+
+/* The grants that let the program create, in an order that can be searched. NULL: none, or errno is ENOMEM. */
+static struct launch_grant *creating_grants(const struct launch *launch, size_t *count)
+{
+    struct launch_grant *grants = malloc((launch->grant_count + 1) * sizeof *grants);
+
+    *count = 0;
+    if (!grants)
+        return NULL;
+    for (size_t i = 0; i < launch->grant_count; i++)
+        if (launch->grants[i].rights & policy_rights_that_create())
+            grants[(*count)++] = launch->grants[i];
+    qsort(grants, *count, sizeof *grants, compare_grants);
+    return grants;
+}
+
+int walk_check(const struct walker *walker, const struct launch *launch, struct error *error)
+{
+    auto_free struct launch_grant *grants = NULL;
+    size_t count;
+
+    if (!walker->count)
+        return 0;
+    grants = creating_grants(launch, &count);
+    if (!grants)
+        return system_error(error, "checking symbolic links");
+    for (size_t i = 0; i < walker->count; i++) {
+        const struct walked *walked = &walker->walked[i];
+        struct launch_grant key = {.device = walked->device, .inode = walked->inode};
+
+        if (!bsearch(&key, grants, count, sizeof *grants, compare_grants))
+            continue;
+        error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written", walked->path,
+                  walker->links[walked->link]);
+        return error_hint(error, "the policy lets the program create there: name the path that the link leads to (readlink -f shows it), or "
+                          "do not allow to create there");
+    }
+    return 0;
+}
+
+void walk_free(struct walker *walker)
+{
+    for (size_t i = 0; i < walker->link_count; i++)
+        free(walker->links[i]);
+    free(walker->links);
+    free(walker->walked);
+}

@@ -1,0 +1,146 @@
+#include "policy/internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+bool out_of_memory(struct parser *parser)
+{
+    parser->diagnostics->out_of_memory = true;
+    return false;
+}
+
+static size_t characters(const char *text, size_t size)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < size; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static size_t column_of(struct parser *parser, const struct policy_position *position)
+{
+    const char *text = parser->sources[position->file].text;
+    bool goes_on = parser->counted_column && parser->counted_file == position->file &&
+                   parser->counted_line_start == position->line_start && parser->counted_offset <= position->offset;
+    uint32_t from = goes_on ? parser->counted_offset : position->line_start;
+    size_t column = goes_on ? parser->counted_column : 1;
+
+    column += characters(text + from, position->offset - from);
+    parser->counted_file = position->file;
+    parser->counted_line_start = position->line_start;
+    parser->counted_offset = position->offset;
+    parser->counted_column = column;
+    return column;
+}
+
+static bool record(struct parser *parser, const char *file, struct policy_diagnostic diagnostic, const char *format,
+                   va_list arguments)
+{
+    struct policy_diagnostics *all = parser->diagnostics;
+
+    if (all->count == POLICY_MAX_DIAGNOSTICS) {
+        all->dropped++;
+        return false;
+    }
+    if (array_reserve(&all->items, &all->capacity, all->count, sizeof *all->items) < 0)
+        return out_of_memory(parser);
+    if (file) {
+        diagnostic.file = strdup(file);
+        if (!diagnostic.file)
+            return out_of_memory(parser);
+    }
+    if (vasprintf(&diagnostic.message, format, arguments) < 0) {
+        free(diagnostic.file);
+        return out_of_memory(parser);
+    }
+    all->items[all->count++] = diagnostic;
+    return false;
+}
+
+bool complain(struct parser *parser, const struct policy_position *position, const char *format, ...)
+{
+    struct policy_diagnostic diagnostic = {.file_index = position->file, .line = position->line};
+    va_list arguments;
+
+    if (parser->diagnostics->count < POLICY_MAX_DIAGNOSTICS)
+        diagnostic.column = column_of(parser, position);
+    va_start(arguments, format);
+    record(parser, parser->files[position->file].name, diagnostic, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool complain_of_file(struct parser *parser, const char *file, size_t file_index, const char *format, ...)
+{
+    struct policy_diagnostic diagnostic = {.file_index = file_index};
+    va_list arguments;
+
+    va_start(arguments, format);
+    record(parser, file, diagnostic, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct policy_diagnostic *a = left, *b = right;
+
+    if (a->file_index != b->file_index)
+        return a->file_index < b->file_index ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->column < b->column ? -1 : a->column > b->column;
+}
+
+void diagnostics_sort(struct policy_diagnostics *diagnostics)
+{
+    if (diagnostics->count > 1)
+        qsort(diagnostics->items, diagnostics->count, sizeof *diagnostics->items, compare);
+}
+
+void suggest(char out[static NAME_SIZE + 32], const char *word, size_t count,
+             const char *(*name_at)(size_t, const void *), const void *context)
+{
+    const char *nearest = text_nearest(word, count, name_at, context);
+
+    out[0] = '\0';
+    if (nearest)
+        snprintf(out, NAME_SIZE + 32, "; did you mean '%s'?", nearest);
+}
+
+void policy_diagnostics_write(FILE *out, const struct policy_diagnostics *diagnostics)
+{
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        const struct policy_diagnostic *item = &diagnostics->items[i];
+
+        text_write_safe(out, item->file ? item->file : "command line");
+        if (item->line)
+            fprintf(out, ":%zu:%zu", item->line, item->column);
+        fputs(": error: ", out);
+        text_write_safe(out, item->message);
+        putc('\n', out);
+    }
+    if (diagnostics->dropped)
+        fprintf(out, "and %zu more errors\n", diagnostics->dropped);
+    if (diagnostics->out_of_memory)
+        fputs("out of memory: not everything was read\n", out);
+}
+
+void policy_diagnostics_free(struct policy_diagnostics *diagnostics)
+{
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        free(diagnostics->items[i].file);
+        free(diagnostics->items[i].message);
+    }
+    free(diagnostics->items);
+    *diagnostics = (struct policy_diagnostics){0};
+}
+
+void policy_locate(const struct policy *policy, const struct policy_position *position, size_t *line, size_t *column)
+{
+    const char *text = policy->files[position->file].text;
+
+    *line = position->line;
+    *column = characters(text + position->line_start, position->offset - position->line_start) + 1;
+}

@@ -1,0 +1,181 @@
+/*
+ * Shared by the files of lib/policy, and by nobody else. A policy is read in two passes: the first (load.c, with lex.c) cuts
+ * every file into statements and gathers the definitions, the second (statements.c) replaces and understands.
+ */
+#ifndef POLICY_INTERNAL_H
+#define POLICY_INTERNAL_H
+
+#include "base/base.h"
+#include "policy/policy.h"
+
+/* ---- Memory that lives as long as the policy ---- */
+
+struct policy_store;
+
+struct policy_store *store_new(void);
+void store_free(struct policy_store *store);
+/* `size` bytes, aligned for anything; NULL when memory ran out. */
+void *store_get(struct policy_store *store, size_t size);
+
+/* ---- What pass one leaves for pass two ---- */
+
+struct slice {
+    const char *text;
+    size_t length;
+};
+
+/* A word as it stands in the source. */
+struct word {
+    uint32_t offset;
+    uint32_t length : 31;
+    uint32_t is_plain : 1; /* no quote, escape or replacement: the source is the value */
+    uint32_t line;
+    uint32_t line_start;
+};
+
+struct statement {
+    uint16_t keyword; /* index in the table of statements */
+    uint16_t file;
+    uint32_t first;   /* index of its first word, the keyword */
+    uint32_t count;
+};
+
+/* Who gave a value that may be given once a file: an including file's beats an included one's. */
+struct slot {
+    const char *what;
+    uint64_t files; /* bit i: files[i] gave one */
+    uint16_t winner;
+    struct policy_position position; /* the winner's */
+};
+
+enum definition_state { DEFINITION_RAW, DEFINITION_IN_USE, DEFINITION_KNOWN, DEFINITION_BROKEN };
+
+struct definition {
+    const char *name;
+    struct slot slot;
+    struct word word; /* the winner's VALUE, in files[slot.winner] */
+    bool is_from_outside;
+    enum definition_state state;
+    struct slice value;
+};
+
+enum { NAME_SIZE = 64 }; /* of a definition or an environment variable, with its NUL */
+
+enum single {
+    SINGLE_RUN,
+    SINGLE_DIRECTORY,
+    SINGLE_AUDIT,
+    SINGLE_CHECK,
+    SINGLE_UID,
+    SINGLE_CAPABILITIES,
+    SINGLE_LIMIT, /* and one for each resource */
+    SINGLE_COUNT = SINGLE_LIMIT + RLIM_NLIMITS
+};
+
+/* What reading one file needs to know of it, beside what the policy keeps. */
+struct source {
+    char *text;
+    uint64_t device, inode;
+    bool is_open; /* being read: including it again is a cycle */
+};
+
+struct parser {
+    struct policy *policy;
+    struct policy_diagnostics *diagnostics;
+    policy_read_function *read;
+    void *read_context;
+
+    struct policy_file files[POLICY_MAX_FILES];
+    struct source sources[POLICY_MAX_FILES];
+    size_t file_count;
+
+    struct word *words;
+    size_t word_count, word_capacity;
+    struct statement *statements;
+    size_t statement_count, statement_capacity;
+
+    struct definition **definitions;
+    size_t definition_count, definition_capacity;
+    void *definition_tree; /* tsearch(3), by name */
+    size_t replaced;       /* bytes of all words with a replacement */
+
+    size_t path_rule_capacity, port_rule_capacity, private_capacity, kept_capacity, setting_capacity;
+    size_t read_only_capacity, writable_capacity, expectation_capacity;
+    void *setting_tree; /* tsearch(3), by name: the later assignment holds */
+    struct slot singles[SINGLE_COUNT];
+    bool has_read_only, has_writable, has_container;
+    struct policy_position container_position, unrestricted_position;
+
+    /* where the last diagnostic's column was counted to, so that many in one line cost no more than one pass over it */
+    uint16_t counted_file;
+    uint32_t counted_line_start, counted_offset;
+    size_t counted_column;
+};
+
+/* ---- diagnostics.c ---- */
+
+/* Records a fault. Returns false, so that `return complain(…)` reads well. */
+bool complain(struct parser *parser, const struct policy_position *position, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Likewise for a file as a whole (file: its name), or for what came from outside (file: NULL). */
+bool complain_of_file(struct parser *parser, const char *file, size_t file_index, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool out_of_memory(struct parser *parser);
+void diagnostics_sort(struct policy_diagnostics *diagnostics);
+/* "; did you mean 'x'?" in `out`, or nothing. */
+void suggest(char out[static NAME_SIZE + 32], const char *word, size_t count,
+             const char *(*name_at)(size_t, const void *), const void *context);
+
+/* ---- lex.c ---- */
+
+/* Cuts the next statement of files[file] into words, appended to parser->words; *cursor (zeroed at first) moves past it. Lines
+ * without a statement, and statements with a fault (which is recorded), are passed over. False at the end of the file. */
+struct cursor {
+    uint32_t offset, line, line_start;
+};
+bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first, uint32_t *count);
+
+/* Where a word stands, `skip` bytes into it. */
+struct policy_position position_of(size_t file, const struct word *word, uint32_t skip);
+
+/*
+ * The value of files[file]'s `word` from its source byte *from on, up to the first `stop` ('\0': none) that stands in the source
+ * unescaped, or to the end. *from moves past what was taken and the stop; it is word->length + 1 where no stop was met. The text
+ * ends in NUL where `stop` is '\0'. False: a fault was recorded.
+ */
+bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop, struct slice *value);
+/* The whole value, with its NUL. NULL: a fault was recorded. */
+const char *word_text(struct parser *parser, size_t file, const struct word *word);
+
+/* [A-Za-z_][A-Za-z0-9_]*, shorter than NAME_SIZE */
+bool is_name(const char *text, size_t length);
+
+/* ---- load.c ---- */
+
+struct definition *find_definition(const struct parser *parser, const char *name);
+/* The definition's value with its own replacements made; false: a fault was recorded. `position`: where it is used. */
+bool definition_value(struct parser *parser, const char *name, const struct policy_position *position, struct slice *value);
+/* Whether a value given by `position` is, so far, the one that holds; a second one in a file is recorded as a fault. */
+bool claim(struct parser *parser, struct slot *slot, const char *what, const struct policy_position *position);
+/* Records a fault where no file that gave the value includes all the others that did. */
+bool check_claims(struct parser *parser, const struct slot *slot);
+
+/* ---- statements.c ---- */
+
+enum pass_one { PASS_TWO, IS_POLICY, IS_INCLUDE, IS_DEFINE };
+
+struct keyword {
+    const char *name;
+    const char *form; /* for messages */
+    uint32_t least, most; /* words after the keyword */
+    enum pass_one pass_one;
+    bool (*parse)(struct parser *parser, const struct statement *statement);
+};
+extern const struct keyword keyword_table[];
+extern const size_t keyword_count;
+
+bool parse_statement(struct parser *parser, const struct statement *statement);
+/* What can only be told once all is read. */
+bool check_policy(struct parser *parser);
+
+#endif

@@ -1,0 +1,372 @@
+#include "policy/internal.h"
+
+#include <string.h>
+
+enum class { ORDINARY, BLANK, NEWLINE, QUOTE, ESCAPE, REPLACEMENT, CONTROL, HIGH };
+
+/* One look-up a byte: most of a policy is ORDINARY. */
+static const unsigned char class_of[256] = {
+    [0 ... 8] = CONTROL, ['\t'] = BLANK, ['\n'] = NEWLINE, [11 ... 31] = CONTROL, [' '] = BLANK,
+    ['"'] = QUOTE,       ['\\'] = ESCAPE, ['$'] = REPLACEMENT, [127] = CONTROL, [128 ... 255] = HIGH,
+};
+
+bool is_name(const char *text, size_t length)
+{
+    if (!length || length >= NAME_SIZE || (text[0] >= '0' && text[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char letter = text[i];
+
+        if (!((letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+              letter == '_'))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Cutting into words ---- */
+
+struct scan {
+    struct parser *parser;
+    size_t file;
+    const char *text;
+    uint32_t size;
+    struct cursor at;
+};
+
+static bool scan_fault(struct scan *scan, uint32_t offset, const char *message)
+{
+    struct policy_position position = {
+        .file = (uint16_t)scan->file, .line = scan->at.line, .line_start = scan->at.line_start, .offset = offset};
+
+    return complain(scan->parser, &position, "%s", message);
+}
+
+static void next_line(struct scan *scan)
+{
+    scan->at.offset++;
+    scan->at.line++;
+    scan->at.line_start = scan->at.offset;
+}
+
+static bool at_end(const struct scan *scan)
+{
+    return scan->at.offset >= scan->size;
+}
+
+static char byte_at(const struct scan *scan, uint32_t offset)
+{
+    return offset < scan->size ? scan->text[offset] : '\n';
+}
+
+/* A byte that may stand nowhere in a policy, or a character of several bytes. */
+static bool pass_unusual(struct scan *scan)
+{
+    const char *here = scan->text + scan->at.offset;
+    size_t length = utf8_sequence(here, scan->size - scan->at.offset);
+
+    if (!length)
+        return scan_fault(scan, scan->at.offset, "invalid UTF-8; a policy is UTF-8 text, and \\xHH writes any other byte");
+    if (length == 1 && *here == '\0')
+        return scan_fault(scan, scan->at.offset, "NUL byte; a policy is UTF-8 text");
+    if (length == 1 && *here == '\r')
+        return scan_fault(scan, scan->at.offset, "carriage return; save the file with Unix line ends");
+    if (length == 1)
+        return scan_fault(scan, scan->at.offset, "control character; write it as \\xHH");
+    scan->at.offset += (uint32_t)length;
+    return true;
+}
+
+static bool pass_comment(struct scan *scan)
+{
+    while (!at_end(scan)) {
+        unsigned class = class_of[(unsigned char)scan->text[scan->at.offset]];
+
+        if (class == NEWLINE)
+            break;
+        if (class != CONTROL && class != HIGH)
+            scan->at.offset++;
+        else if (!pass_unusual(scan))
+            return false;
+    }
+    return true;
+}
+
+static int hex_digit(char letter)
+{
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    letter |= 'a' ^ 'A';
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+static bool pass_escape(struct scan *scan)
+{
+    uint32_t start = scan->at.offset;
+    char letter = byte_at(scan, start + 1);
+
+    if (letter == '\n') {
+        scan->at.offset++;
+        if (at_end(scan))
+            return scan_fault(scan, start, "backslash at the end of the file; nothing follows that it could continue");
+        next_line(scan);
+        return true;
+    }
+    if (letter == 'x') {
+        int high = hex_digit(byte_at(scan, start + 2)), low = hex_digit(byte_at(scan, start + 3));
+
+        if (high < 0 || low < 0)
+            return scan_fault(scan, start, "incomplete \\x; two hexadecimal digits were expected");
+        if (high == 0 && low == 0)
+            return scan_fault(scan, start, "NUL byte; no name or argument can hold one");
+        scan->at.offset += 4;
+        return true;
+    }
+    if (!letter || !strchr("\\\"#$nt", letter))
+        return scan_fault(scan, start, "unknown escape; expected \\\\ \\\" \\# \\$ \\n \\t \\xHH or the end of the line");
+    scan->at.offset += 2;
+    return true;
+}
+
+static bool pass_replacement(struct scan *scan)
+{
+    uint32_t start = scan->at.offset, name = start + 2, end = name;
+
+    while (end - name < NAME_SIZE && byte_at(scan, end) != '}' && byte_at(scan, end) != '\n')
+        end++;
+    if (byte_at(scan, start + 1) != '{' || byte_at(scan, end) != '}' || !is_name(scan->text + name, end - name))
+        return scan_fault(scan, start, "'$' does not begin a replacement; expected ${NAME}, or \\$ for the character itself");
+    scan->at.offset = end + 1;
+    return true;
+}
+
+static bool pass_word(struct scan *scan, struct word *word)
+{
+    bool is_quoted = false, is_plain = true;
+    uint32_t start = scan->at.offset, quote = start;
+    struct cursor begin = scan->at;
+
+    for (;;) {
+        unsigned class = at_end(scan) ? NEWLINE : class_of[(unsigned char)scan->text[scan->at.offset]];
+
+        if (class == ORDINARY) {
+            scan->at.offset++;
+            continue;
+        }
+        if (class == NEWLINE || (class == BLANK && !is_quoted))
+            break;
+        if (class == CONTROL || class == HIGH) {
+            if (!pass_unusual(scan))
+                return false;
+            continue;
+        }
+        is_plain &= class == BLANK;
+        if (class == QUOTE) {
+            is_quoted = !is_quoted;
+            quote = scan->at.offset;
+        }
+        if (class == QUOTE || class == BLANK)
+            scan->at.offset++;
+        else if (class == ESCAPE ? !pass_escape(scan) : !pass_replacement(scan))
+            return false;
+    }
+    if (is_quoted)
+        return scan_fault(scan, quote, "unclosed quote; expected '\"' before the end of the line");
+    *word = (struct word){.offset = start, .length = (scan->at.offset - start) & 0x7fffffff, .is_plain = is_plain,
+                          .line = begin.line, .line_start = begin.line_start};
+    return true;
+}
+
+/* Moves to the next word of this statement. False at the end of the statement or on a fault (*is_good tells which). */
+static bool find_word(struct scan *scan, bool *is_good)
+{
+    for (;;) {
+        char letter = byte_at(scan, scan->at.offset);
+
+        if (letter == ' ' || letter == '\t') {
+            scan->at.offset++;
+        } else if (letter == '\\' && byte_at(scan, scan->at.offset + 1) == '\n') {
+            if (!pass_escape(scan))
+                return *is_good = false;
+        } else if (letter == '#') {
+            *is_good = pass_comment(scan);
+            return false;
+        } else {
+            return letter != '\n';
+        }
+    }
+}
+
+static bool add_word(struct parser *parser, const struct word *word)
+{
+    if (array_reserve(&parser->words, &parser->word_capacity, parser->word_count, sizeof *word) < 0)
+        return out_of_memory(parser);
+    parser->words[parser->word_count++] = *word;
+    return true;
+}
+
+static bool scan_statement(struct scan *scan)
+{
+    bool is_good = true;
+
+    while (find_word(scan, &is_good)) {
+        struct word word;
+
+        if (!pass_word(scan, &word) || !add_word(scan->parser, &word))
+            return false;
+    }
+    return is_good;
+}
+
+bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first, uint32_t *count)
+{
+    struct scan scan = {.parser = parser, .file = file, .text = parser->sources[file].text,
+                        .size = (uint32_t)parser->files[file].size, .at = *cursor};
+
+    if (!scan.at.line)
+        scan.at.line = 1;
+    while (!at_end(&scan)) {
+        size_t before = parser->word_count;
+        bool is_good = scan_statement(&scan);
+
+        if (!is_good) {
+            const char *rest = memchr(scan.text + scan.at.offset, '\n', scan.size - scan.at.offset);
+
+            scan.at.offset = rest ? (uint32_t)(rest - scan.text) : scan.size;
+            parser->word_count = before;
+        }
+        if (!at_end(&scan))
+            next_line(&scan);
+        if (parser->word_count > before) {
+            *cursor = scan.at;
+            *first = (uint32_t)before;
+            *count = (uint32_t)(parser->word_count - before);
+            return true;
+        }
+    }
+    *cursor = scan.at;
+    return false;
+}
+
+/* ---- Values ---- */
+
+struct policy_position position_of(size_t file, const struct word *word, uint32_t skip)
+{
+    return (struct policy_position){
+        .file = (uint16_t)file, .line = word->line, .line_start = word->line_start, .offset = word->offset + skip};
+}
+
+/* A value under construction: the source is at most as long, so only replacements make it grow. */
+struct value {
+    char *text;
+    size_t length, capacity;
+};
+
+static bool value_add(struct parser *parser, struct value *value, const char *text, size_t length)
+{
+    if (value->length + length + 1 > value->capacity) {
+        size_t capacity = (value->length + length + 1) * 2;
+        char *grown = store_get(parser->policy->store, capacity);
+
+        if (!grown)
+            return out_of_memory(parser);
+        if (value->length)
+            memcpy(grown, value->text, value->length);
+        value->text = grown;
+        value->capacity = capacity;
+    }
+    memcpy(value->text + value->length, text, length);
+    value->length += length;
+    return true;
+}
+
+/* The byte that an escape stands for; *i moves past it. '\0': a continued line, which stands for nothing. */
+static char escaped(const char *raw, uint32_t *i)
+{
+    char letter = raw[*i + 1];
+
+    *i += 2;
+    if (letter == '\n')
+        return '\0';
+    if (letter == 'n')
+        return '\n';
+    if (letter == 't')
+        return '\t';
+    if (letter != 'x')
+        return letter;
+    *i += 2;
+    return (char)(hex_digit(raw[*i - 2]) << 4 | hex_digit(raw[*i - 1]));
+}
+
+static bool value_replace(struct parser *parser, struct value *value, const char *raw, uint32_t *i,
+                          const struct policy_position *position)
+{
+    const char *begin = raw + *i + 2, *end = strchr(begin, '}');
+    char name[NAME_SIZE] = "";
+    struct slice replacement;
+
+    memcpy(name, begin, (size_t)(end - begin));
+    *i = (uint32_t)(end + 1 - raw);
+    if (!definition_value(parser, name, position, &replacement))
+        return false;
+    parser->replaced += replacement.length;
+    if (value->length + replacement.length > POLICY_MAX_WORD_SIZE)
+        return complain(parser, position, "word too long; after replacement it may have 65536 bytes");
+    if (parser->replaced > POLICY_MAX_REPLACED)
+        return complain(parser, position, "too much text from replacements; all of it together may have 16 MiB");
+    return value_add(parser, value, replacement.text, replacement.length);
+}
+
+static bool decode(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop, struct slice *slice)
+{
+    const char *raw = parser->sources[file].text + word->offset;
+    struct value value = {0};
+    uint32_t i = *from;
+
+    if (!value_add(parser, &value, "", 0))
+        return false;
+    while (i < word->length && !(stop && raw[i] == stop)) {
+        struct policy_position position = position_of(file, word, i);
+        char letter = raw[i];
+        bool is_added = true;
+
+        if (letter == '$') {
+            is_added = value_replace(parser, &value, raw, &i, &position);
+        } else if (letter == '\\') {
+            letter = escaped(raw, &i);
+            is_added = !letter || value_add(parser, &value, &letter, 1);
+        } else {
+            i++;
+            is_added = letter == '"' || value_add(parser, &value, &letter, 1);
+        }
+        if (!is_added)
+            return false;
+    }
+    *from = i + 1;
+    value.text[value.length] = '\0';
+    *slice = (struct slice){value.text, value.length};
+    return true;
+}
+
+bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop, struct slice *value)
+{
+    char *text = parser->sources[file].text + word->offset;
+    const char *found;
+
+    if (!word->is_plain)
+        return decode(parser, file, word, from, stop, value);
+    found = stop ? memchr(text + *from, stop, word->length - *from) : NULL;
+    *value = (struct slice){text + *from, found ? (size_t)(found - text) - *from : word->length - *from};
+    *from += (uint32_t)value->length + 1;
+    if (!stop)
+        text[word->length] = '\0'; /* the separator behind it: every word of the file has been cut by now */
+    return true;
+}
+
+const char *word_text(struct parser *parser, size_t file, const struct word *word)
+{
+    struct slice value;
+    uint32_t from = 0;
+
+    return word_value(parser, file, word, &from, '\0', &value) ? value.text : NULL;
+}

@@ -1,0 +1,78 @@
+#include "policy/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int refuse(char *reason, size_t size, int error, const char *text)
+{
+    snprintf(reason, size, "%s", text);
+    return error;
+}
+
+/* Root's, as far as this user namespace can tell. */
+static bool is_roots(uid_t uid)
+{
+    return uid == 0 || uid_stands_for_unmapped(uid);
+}
+
+static int judge(const struct stat *status, char *reason, size_t size)
+{
+    if (S_ISDIR(status->st_mode))
+        return refuse(reason, size, EISDIR, "it is a directory, not a regular file");
+    if (!S_ISREG(status->st_mode))
+        return refuse(reason, size, EINVAL, "it is not a regular file");
+    if (status->st_uid != getuid() && !is_roots(status->st_uid))
+        return refuse(reason, size, EPERM, "it belongs to another user; a policy must be root's or the caller's own (chown root FILE)");
+    if (status->st_mode & (S_IWGRP | S_IWOTH))
+        return refuse(reason, size, EPERM, "others may write it; a policy must be writable by its owner alone (chmod go-w FILE)");
+    if (status->st_size > POLICY_MAX_FILE_SIZE)
+        return refuse(reason, size, EFBIG, "it is larger than 8 MiB");
+    return 0;
+}
+
+/* Reads to the end, which may have moved since fstat(2). */
+static int read_to_end(int fd, size_t expected, char **text, size_t *size, char *reason, size_t reason_size)
+{
+    auto_free char *bytes = malloc(expected + 2);
+    size_t got = 0;
+
+    if (!bytes)
+        return refuse(reason, reason_size, ENOMEM, "out of memory");
+    for (;;) {
+        ssize_t count = read(fd, bytes + got, expected + 1 - got);
+
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return refuse(reason, reason_size, errno, strerror(errno));
+        if (count == 0)
+            break;
+        got += (size_t)count;
+        if (got > expected)
+            return refuse(reason, reason_size, EBUSY, "it grew while it was read");
+    }
+    *text = bytes;
+    bytes = NULL;
+    *size = got;
+    return 0;
+}
+
+int policy_read_file(void *context, const char *name, char **text, size_t *size, uint64_t *device, uint64_t *inode, char *reason,
+                     size_t reason_size)
+{
+    auto_close int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fault;
+
+    (void)context;
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return refuse(reason, reason_size, errno, strerror(errno));
+    fault = judge(&status, reason, reason_size);
+    if (fault)
+        return fault;
+    *device = status.st_dev;
+    *inode = status.st_ino;
+    return read_to_end(fd, (size_t)status.st_size, text, size, reason, reason_size);
+}

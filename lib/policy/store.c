@@ -1,0 +1,50 @@
+#include "policy/internal.h"
+
+#include <stdalign.h>
+
+struct chunk {
+    struct chunk *next;
+    size_t size, used;
+    alignas(max_align_t) char bytes[];
+};
+
+struct policy_store {
+    struct chunk *newest;
+};
+
+struct policy_store *store_new(void)
+{
+    return calloc(1, sizeof(struct policy_store));
+}
+
+void store_free(struct policy_store *store)
+{
+    if (!store)
+        return;
+    for (struct chunk *chunk = store->newest, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    free(store);
+}
+
+void *store_get(struct policy_store *store, size_t size)
+{
+    enum { CHUNK_SIZE = 4000 };
+    struct chunk *chunk = store->newest;
+    void *taken;
+
+    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    if (!chunk || chunk->size - chunk->used < size) {
+        size_t bytes = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+
+        chunk = malloc(sizeof *chunk + bytes);
+        if (!chunk)
+            return NULL;
+        *chunk = (struct chunk){.next = store->newest, .size = bytes};
+        store->newest = chunk;
+    }
+    taken = chunk->bytes + chunk->used;
+    chunk->used += size;
+    return taken;
+}
