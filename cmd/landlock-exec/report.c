@@ -101,14 +101,10 @@ static void tell(const char *format, ...)
 
 static void tell_rights(const char *what, policy_rights rights)
 {
-    char names[512] = "";
-    FILE *out = rights ? fmemopen(names, sizeof names, "w") : NULL;
+    char names[POLICY_RIGHTS_TEXT];
 
-    if (!out)
-        return;
-    policy_rights_write(out, rights);
-    fclose(out);
-    tell("%s: %s", what, names);
+    if (rights)
+        tell("%s: %s", what, policy_rights_text(rights, names));
 }
 
 void tell_preparation(const struct launch *launch)
@@ -135,12 +131,9 @@ void tell_restriction(const struct launch *launch)
 
 static void print_rights(FILE *out, const char *what, policy_rights rights)
 {
-    fprintf(out, "%-14s", what);
-    if (rights)
-        policy_rights_write(out, rights);
-    else
-        putc('-', out);
-    putc('\n', out);
+    char names[POLICY_RIGHTS_TEXT];
+
+    fprintf(out, "%-14s%s\n", what, rights ? policy_rights_text(rights, names) : "-");
 }
 
 static void print_text(FILE *out, const char *what, const char *text)
@@ -154,23 +147,23 @@ static void print_text(FILE *out, const char *what, const char *text)
 static void print_rules(FILE *out, const struct launch *launch)
 {
     const struct policy *policy = launch->policy;
+    char names[POLICY_RIGHTS_TEXT];
 
     for (size_t i = 0, granted = 0, skipped = 0; i < policy->path_rule_count; i++) {
         const struct policy_path_rule *rule = &policy->path_rules[i];
         bool is_skipped = skipped < launch->skipped_count && launch->skipped[skipped].path == rule->path;
 
-        fprintf(out, "%-14s", is_skipped ? "missing" : "allow");
-        policy_rights_write(out, is_skipped ? rule->rights & launch->handled : launch->grants[granted].rights);
-        putc(' ', out);
+        policy_rights rights = is_skipped ? rule->rights & launch->handled : launch->grants[granted].rights;
+
+        fprintf(out, "%-14s%s ", is_skipped ? "missing" : "allow", policy_rights_text(rights, names));
         text_write_safe(out, rule->path);
         putc('\n', out);
         granted += !is_skipped;
         skipped += is_skipped;
     }
     for (size_t i = 0; i < policy->port_rule_count; i++) {
-        fprintf(out, "%-14s", "allow");
-        policy_rights_write(out, policy->port_rules[i].rights & launch->handled);
-        fprintf(out, " %u-%u\n", policy->port_rules[i].first, policy->port_rules[i].last);
+        fprintf(out, "%-14s%s %u-%u\n", "allow", policy_rights_text(policy->port_rules[i].rights & launch->handled, names),
+                policy->port_rules[i].first, policy->port_rules[i].last);
     }
     for (size_t i = 0; i < policy->private_count; i++)
         print_text(out, "private", policy->privates[i].path);

@@ -122,30 +122,18 @@ static int as_reason(struct error *error)
     return -1;
 }
 
-static const char *names_of(policy_rights rights, char out[static 512])
-{
-    FILE *stream = fmemopen(out, 512, "w");
-
-    out[0] = '\0';
-    if (stream) {
-        policy_rights_write(stream, rights);
-        fclose(stream);
-    }
-    return out;
-}
-
 static int check_requirements(const struct launch *launch, struct error *error)
 {
     const struct policy *policy = launch->policy;
     policy_rights short_of = policy->required & ~launch->handled;
-    char names[512];
+    char names[POLICY_RIGHTS_TEXT];
 
     if (policy->require_abi > launch->abi)
         policy_error(error, LAUNCH_REQUIREMENT, launch, &policy->require_abi_position,
                      "the policy requires Landlock ABI %u, and ABI %u is what there is", policy->require_abi, launch->abi);
     else if (short_of)
         error_set(error, LAUNCH_REQUIREMENT, "the policy requires what Landlock ABI %u cannot restrict: %s", launch->abi,
-                  names_of(short_of, names));
+                  policy_rights_text(short_of, names));
     else
         return 0;
     return error_hint(error, "use a newer kernel, or take the requirement out of the policy");

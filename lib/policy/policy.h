@@ -111,8 +111,9 @@ policy_rights policy_rights_of_files(void);
 /* The rights with which a program puts new names into a directory: make_*, refer. */
 policy_rights policy_rights_that_create(void);
 
-/* Writes the names of `rights`, separated by commas; groups are not used. */
-void policy_rights_write(FILE *out, policy_rights rights);
+/* The names of `rights`, separated by commas, groups not used, in `out`; all of them fit. Returns `out`. */
+enum { POLICY_RIGHTS_TEXT = 512 };
+const char *policy_rights_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT]);
 
 /* ---- A policy ---- */
 

@@ -105,18 +105,6 @@ static bool rights_at(struct parser *parser, const struct statement *statement, 
     return is_good;
 }
 
-static const char *names_of(policy_rights rights, char out[static 512])
-{
-    FILE *stream = fmemopen(out, 512, "w");
-
-    out[0] = '\0';
-    if (stream) {
-        policy_rights_write(stream, rights);
-        fclose(stream);
-    }
-    return out;
-}
-
 /* ---- Paths ---- */
 
 const char *policy_path_fault(const char *path)
@@ -222,13 +210,13 @@ static bool ports_at(struct parser *parser, const struct statement *statement, u
 static bool access_at(struct parser *parser, const struct statement *statement, uint32_t i, policy_rights *rights, policy_rights *singles)
 {
     struct policy_position position = place(parser, statement, i);
-    char names[512];
+    char names[POLICY_RIGHTS_TEXT];
 
     if (!rights_at(parser, statement, i, rights, singles))
         return false;
     if (*rights & POLICY_ALL_SCOPES)
         return complain(parser, &position, "%s is a scope and has no path or port; expected file rights or network rights (a scope can "
-                        "only be left out: unrestricted %s)", names_of(*rights & POLICY_ALL_SCOPES, names), names);
+                        "only be left out: unrestricted %s)", policy_rights_text(*rights & POLICY_ALL_SCOPES, names), names);
     if (*rights & POLICY_ALL_FS && *rights & POLICY_ALL_NET)
         return complain(parser, &position, "file rights and network rights in one line; expected a line for each");
     return true;
@@ -261,13 +249,26 @@ static bool allow_ports(struct parser *parser, const struct statement *statement
     return true;
 }
 
+/* The rights of this statement have a fault; what can be told of its paths is told all the same. */
+static bool check_paths(struct parser *parser, const struct statement *statement, uint32_t i)
+{
+    for (; i < statement->count; i++) {
+        char first = parser->sources[statement->file].text[word_at(parser, statement, i)->offset];
+        struct policy_position position;
+
+        if (first < '0' || first > '9')
+            path_at(parser, statement, i, true, &position);
+    }
+    return false;
+}
+
 static bool parse_allow(struct parser *parser, const struct statement *statement)
 {
     policy_rights rights, singles;
     bool is_good = true;
 
     if (!access_at(parser, statement, 1, &rights, &singles))
-        return false;
+        return check_paths(parser, statement, 2);
     for (uint32_t i = 2; i < statement->count; i++)
         is_good &= rights & POLICY_ALL_NET ? allow_ports(parser, statement, i, rights) : allow_path(parser, statement, i, rights, singles);
     return is_good;
@@ -301,7 +302,7 @@ static bool parse_expect(struct parser *parser, const struct statement *statemen
     bool is_good = outcome >= 0;
 
     if (!access_at(parser, statement, 2, &expectation.rights, &singles) || !is_good)
-        return false;
+        return check_paths(parser, statement, 3);
     for (uint32_t i = 3; i < statement->count; i++)
         is_good &= expect_one(parser, statement, i, expectation);
     return is_good;
@@ -347,7 +348,7 @@ static bool parse_unrestricted(struct parser *parser, const struct statement *st
 {
     struct policy_position position = place(parser, statement, 1);
     policy_rights rights, singles, refused = 0;
-    char names[512];
+    char names[POLICY_RIGHTS_TEXT];
 
     if (!rights_at(parser, statement, 1, &rights, &singles))
         return false;
@@ -356,7 +357,7 @@ static bool parse_unrestricted(struct parser *parser, const struct statement *st
             refused |= policy_right_table[i].bit & rights;
     if (refused)
         return complain(parser, &position, "%s is always restricted; expected network rights, scopes, resolve_unix or ioctl_dev",
-                        names_of(refused, names));
+                        policy_rights_text(refused, names));
     parser->policy->unrestricted |= rights;
     parser->unrestricted_position = position;
     return true;
@@ -711,13 +712,13 @@ bool check_policy(struct parser *parser)
 {
     policy_rights contradiction = parser->policy->required & parser->policy->unrestricted;
     bool is_good = check_container(parser);
-    char names[512];
+    char names[POLICY_RIGHTS_TEXT];
 
     for (size_t i = 0; i < SINGLE_COUNT; i++)
         if (parser->singles[i].files)
             is_good &= check_claims(parser, &parser->singles[i]);
     if (contradiction)
         is_good = complain(parser, &parser->unrestricted_position, "%s is required and unrestricted at once; expected one of the two",
-                           names_of(contradiction, names));
+                           policy_rights_text(contradiction, names));
     return is_good;
 }

@@ -1,6 +1,8 @@
 #include "base/base.h"
 #include "policy/policy.h"
 
+#include <string.h>
+
 enum { FILE_OK = RIGHT_FITS_FILE, FREE_OK = RIGHT_MAY_BE_UNRESTRICTED };
 
 const struct policy_right policy_right_table[] = {
@@ -103,13 +105,16 @@ policy_rights policy_rights_that_create(void)
     return rights;
 }
 
-void policy_rights_write(FILE *out, policy_rights rights)
+const char *policy_rights_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT])
 {
-    const char *separator = "";
+    char *end = out;
 
+    *end = '\0';
     for (size_t i = 0; i < policy_right_count; i++)
         if (policy_right_table[i].bit & rights) {
-            fprintf(out, "%s%s", separator, policy_right_table[i].name);
-            separator = ",";
+            if (end > out)
+                *end++ = ',';
+            end = stpcpy(end, policy_right_table[i].name);
         }
+    return out;
 }
