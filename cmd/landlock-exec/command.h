@@ -10,17 +10,20 @@ struct options {
     bool is_dry_run, is_verbose, wants_help, wants_version;
 };
 
-/* Reads the command line. The arrays in options->request are malloc'd. 0, or -1 and `error`: then as much as could be understood,
- * the status descriptor above all, is in `options`. */
-int read_options(int count, char **arguments, char **environment, struct options *options, struct error *error);
+/* Reads the command line. The arrays in options->request are malloc'd. 0, or -1 and `error`: then as much as
+ * could be understood, the status descriptor above all, is in `options`. */
+int read_options(int count, char **arguments, char **environment, struct options *options,
+                 struct error *error);
 void free_options(struct options *options);
 void print_help(FILE *out);
 
 /* What the administrator should know although the program runs. `number` from 0 on; NULL: no more. */
 const char *warning(const struct options *options, const struct launch *launch, unsigned number);
 
-/* One line of JSON. `event`: "starting", "would-start" or "refused"; `error`: of a refusal, else NULL. 0, or -1 with errno. */
-int write_status(int fd, const char *event, const struct options *options, const struct launch *launch, const struct error *error);
+/* One line of JSON. `event`: "starting", "would-start" or "refused"; `error`: of a refusal, else NULL. 0, or
+ * -1 with errno. */
+int write_status(int fd, const char *event, const struct options *options, const struct launch *launch,
+                 const struct error *error);
 
 /* For --verbose, to standard error: what was read, and how it is enforced. */
 void tell_preparation(const struct launch *launch);

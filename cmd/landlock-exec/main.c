@@ -8,7 +8,8 @@ static bool may_speak(const struct options *options)
     return options->request.status_fd != STDERR_FILENO;
 }
 
-/* The whole story of a refusal: the status line, the policy's faults, the reason and what to do. Returns the exit status. */
+/* The whole story of a refusal: the status line, the policy's faults, the reason and what to do. Returns the
+ * exit status. */
 static int refuse(const struct options *options, const struct launch *launch, const struct error *error)
 {
     if (options->request.status_fd >= 0)
@@ -32,13 +33,15 @@ static void warn(const struct options *options, const struct launch *launch)
             text_write_line(STDERR_FILENO, "landlock-exec: warning: ", text);
 }
 
-static int say_status(const struct options *options, const struct launch *launch, const char *event, struct error *error)
+static int say_status(const struct options *options, const struct launch *launch, const char *event,
+                      struct error *error)
 {
     int fd = options->request.status_fd;
 
     if (fd < 0 || write_status(fd, event, options, launch, NULL) == 0)
         return 0;
-    return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: the status line cannot be written: %s", fd, strerror(errno));
+    return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: the status line cannot be written: %s", fd,
+                     strerror(errno));
 }
 
 static int dry_run(const struct options *options, const struct launch *launch, struct error *error)

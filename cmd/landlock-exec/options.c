@@ -4,7 +4,17 @@
 #include <getopt.h>
 #include <string.h>
 
-enum option_id { POLICY = 'p', DEFINE = 'D', DRY_RUN = 'n', VERBOSE = 'v', HELP = 'h', VERSION = 'V', PASS_FD = 256, STATUS_FD, MAX_ABI };
+enum option_id {
+    POLICY = 'p',
+    DEFINE = 'D',
+    DRY_RUN = 'n',
+    VERBOSE = 'v',
+    HELP = 'h',
+    VERSION = 'V',
+    PASS_FD = 256,
+    STATUS_FD,
+    MAX_ABI
+};
 
 /* The one table of options: parsing and help come from it. */
 static const struct {
@@ -13,8 +23,10 @@ static const struct {
 } option_table[] = {
     {POLICY, "policy", "FILE", "the policy; default: " DEFAULT_POLICY},
     {DEFINE, "define", "NAME=VALUE", "the value of a definition of the policy; repeatable"},
-    {PASS_FD, "pass-fd", "FD", "leave a descriptor open for the program; repeatable; all others above 2 are closed"},
-    {STATUS_FD, "status-fd", "FD", "write one line of JSON on what was done, before the program starts or on refusal"},
+    {PASS_FD, "pass-fd", "FD",
+     "leave a descriptor open for the program; repeatable; all others above 2 are closed"},
+    {STATUS_FD, "status-fd", "FD",
+     "write one line of JSON on what was done, before the program starts or on refusal"},
     {MAX_ABI, "max-abi", "N", "use nothing newer than Landlock ABI N, to try a policy"},
     {DRY_RUN, "dry-run", NULL, "do all but restrict and run; print what would hold"},
     {VERBOSE, "verbose", NULL, "tell what is done"},
@@ -37,7 +49,8 @@ void print_help(FILE *out)
         fprintf(out, "          %s\n", option_table[i].help);
     }
     fputs("\nWithout a program, the one that the policy names (run) is started.\n"
-          "Exit status: the program's own; 125 refused, the program did not run; 126 it cannot be executed; 127 not found.\n"
+          "Exit status: the program's own; 125 refused, the program did not run; 126 it cannot be executed; "
+          "127 not found.\n"
           "See landlock-exec(1), landlock-exec.policy(5).\n",
           out);
 }
@@ -54,7 +67,9 @@ static int read_number(const char *text, long least, long most, long *number)
 
     errno = 0;
     *number = strtol(text, &end, 10);
-    return errno || end == text || *end || text[0] < '0' || text[0] > '9' || *number < least || *number > most ? -1 : 0;
+    return errno || end == text || *end || text[0] < '0' || text[0] > '9' || *number < least || *number > most
+               ? -1
+               : 0;
 }
 
 static int read_definition(struct options *options, char *argument, struct error *error)
@@ -129,8 +144,9 @@ static void make_getopt_tables(struct option *longs, char *letters)
     *letters++ = '+'; /* options end at the program's name */
     *letters++ = ':'; /* a missing argument is told apart */
     for (size_t i = 0; i < array_size(option_table); i++) {
-        longs[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL,
-                                   option_table[i].id};
+        longs[i] =
+            (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument,
+                            NULL, option_table[i].id};
         if (option_table[i].id >= PASS_FD)
             continue;
         *letters++ = (char)option_table[i].id;
@@ -155,19 +171,24 @@ static int read_all(int count, char **arguments, struct options *options, struct
         struct error *fault = result < 0 ? &other : error;
 
         if (id == '?' || id == ':')
-            result = usage(fault, arguments[optind - 1], id == '?' ? "unknown option, or one that takes no argument" : "its argument is missing");
+            result = usage(fault, arguments[optind - 1],
+                           id == '?' ? "unknown option, or one that takes no argument"
+                                     : "its argument is missing");
         else if (read_option(options, id, optarg, fault) < 0)
             result = -1;
     }
     options->request.command = arguments + optind;
     if (result == 0 && options->is_verbose && options->request.status_fd == STDERR_FILENO)
-        result = usage(error, "--verbose", "cannot be had with --status-fd 2, which keeps standard error for the status line");
+        result = usage(error, "--verbose",
+                       "cannot be had with --status-fd 2, which keeps standard error for the status line");
     return result;
 }
 
-int read_options(int count, char **arguments, char **environment, struct options *options, struct error *error)
+int read_options(int count, char **arguments, char **environment, struct options *options,
+                 struct error *error)
 {
-    *options = (struct options){.request = {.policy_file = DEFAULT_POLICY, .status_fd = -1, .environment = environment}};
+    *options = (struct options){
+        .request = {.policy_file = DEFAULT_POLICY, .status_fd = -1, .environment = environment}};
     options->request.definitions = calloc((size_t)count + 1, sizeof *options->request.definitions);
     options->request.pass_fds = calloc((size_t)count + 1, sizeof *options->request.pass_fds);
     options->request.command = arguments + count;

@@ -12,7 +12,8 @@ const char *warning(const struct options *options, const struct launch *launch, 
     if (options->request.max_abi)
         warnings[count++] = "--max-abi is for trying a policy: what newer kernels restrict is left open";
     if (launch->is_root)
-        warnings[count++] = "UID 0 owns files that Landlock does not guard from chmod and chown: run as another user";
+        warnings[count++] = "UID 0 owns files that Landlock does not guard from chmod and chown: run as "
+                            "another user";
     return number < count ? warnings[number] : NULL;
 }
 
@@ -53,24 +54,28 @@ static void add_text(FILE *out, const char *key, const char *text)
         fputs("null", out);
 }
 
-static void write_json(FILE *out, const char *event, const struct options *options, const struct launch *launch, const struct error *error)
+static void write_json(FILE *out, const char *event, const struct options *options,
+                       const struct launch *launch, const struct error *error)
 {
     fprintf(out, "{\"event\":\"%s\"", event);
     add_text(out, "reason", error ? launch_reason(error->code)->name : NULL);
     add_text(out, "message", error ? error->message : NULL);
     add_text(out, "hint", error ? error->hint : NULL);
     fprintf(out, ",\"abi\":%u,\"max_abi\":%u,\"kernel_abi\":%u,\"uid\":%u", launch->abi,
-            options->request.max_abi ? options->request.max_abi : POLICY_NEWEST_ABI, launch->kernel_abi, getuid());
+            options->request.max_abi ? options->request.max_abi : POLICY_NEWEST_ABI, launch->kernel_abi,
+            getuid());
     add_rights(out, "not_enforced", launch->not_enforced);
     add_rights(out, "not_granted", launch->not_granted);
     add_rights(out, "unrestricted", launch->policy ? launch->policy->unrestricted : 0);
-    fprintf(out, ",\"container\":\"%s\"", launch->container == LAUNCH_CONTAINER_CHECKED ? "checked" : "not-needed");
+    fprintf(out, ",\"container\":\"%s\"",
+            launch->container == LAUNCH_CONTAINER_CHECKED ? "checked" : "not-needed");
     add_text(out, "proof", launch->proof ? launch->proof->name : "none");
     add_warnings(out, options, launch);
     fputs("}\n", out);
 }
 
-int write_status(int fd, const char *event, const struct options *options, const struct launch *launch, const struct error *error)
+int write_status(int fd, const char *event, const struct options *options, const struct launch *launch,
+                 const struct error *error)
 {
     auto_free char *line = NULL;
     size_t size = 0;
@@ -111,7 +116,8 @@ void tell_preparation(const struct launch *launch)
 {
     for (size_t i = 0; i < launch->policy->file_count; i++)
         tell("policy: read %s", launch->policy->files[i].name);
-    tell("Landlock: the kernel has ABI %u, this build knows up to %d, ABI %u is used", launch->kernel_abi, POLICY_NEWEST_ABI, launch->abi);
+    tell("Landlock: the kernel has ABI %u, this build knows up to %d, ABI %u is used", launch->kernel_abi,
+         POLICY_NEWEST_ABI, launch->abi);
     if (launch->kernel_abi > POLICY_NEWEST_ABI)
         tell("Landlock: what ABI %u adds to %d is not restricted", launch->kernel_abi, POLICY_NEWEST_ABI);
     if (launch->scopes_are_broken)
@@ -126,7 +132,8 @@ void tell_preparation(const struct launch *launch)
 
 void tell_restriction(const struct launch *launch)
 {
-    tell("restricted; proof: %s", launch->proof ? launch->proof->name : "none, the policy denies nothing that could be tried");
+    tell("restricted; proof: %s",
+         launch->proof ? launch->proof->name : "none, the policy denies nothing that could be tried");
 }
 
 static void print_rights(FILE *out, const char *what, policy_rights rights)
@@ -162,7 +169,8 @@ static void print_rules(FILE *out, const struct launch *launch)
         skipped += is_skipped;
     }
     for (size_t i = 0; i < policy->port_rule_count; i++) {
-        fprintf(out, "%-14s%s %u-%u\n", "allow", policy_rights_text(policy->port_rules[i].rights & launch->handled, names),
+        fprintf(out, "%-14s%s %u-%u\n", "allow",
+                policy_rights_text(policy->port_rules[i].rights & launch->handled, names),
                 policy->port_rules[i].first, policy->port_rules[i].last);
     }
     for (size_t i = 0; i < policy->private_count; i++)
@@ -174,7 +182,8 @@ static void print_environment(FILE *out, const struct launch *launch)
 {
     fprintf(out, "%-14s", "environment");
     for (char **variable = launch->environment; *variable; variable++)
-        fprintf(out, "%s%.*s", variable == launch->environment ? "" : " ", (int)strcspn(*variable, "="), *variable);
+        fprintf(out, "%s%.*s", variable == launch->environment ? "" : " ", (int)strcspn(*variable, "="),
+                *variable);
     putc('\n', out);
 }
 
@@ -185,12 +194,14 @@ void print_dry_run(FILE *out, const struct options *options, const struct launch
 
     for (size_t i = 0; i < launch->policy->file_count; i++)
         print_text(out, "policy", launch->policy->files[i].name);
-    fprintf(out, "%-14s%u (kernel %u, this build %d)\n", "landlock abi", launch->abi, launch->kernel_abi, POLICY_NEWEST_ABI);
+    fprintf(out, "%-14s%u (kernel %u, this build %d)\n", "landlock abi", launch->abi, launch->kernel_abi,
+            POLICY_NEWEST_ABI);
     print_rights(out, "restricted", launch->handled);
     print_rights(out, "not enforced", launch->not_enforced);
     print_rights(out, "unrestricted", launch->policy->unrestricted);
     print_rules(out, launch);
-    print_text(out, "directory", launch->policy->directory.path ? launch->policy->directory.path : "(the caller's)");
+    print_text(out, "directory",
+               launch->policy->directory.path ? launch->policy->directory.path : "(the caller's)");
     print_environment(out, launch);
     for (size_t i = 0; i < policy_resource_count; i++)
         if (launch->policy->limits[policy_resource_table[i].resource].is_set)

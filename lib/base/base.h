@@ -59,9 +59,9 @@ int array_reserve(void *items, size_t *capacity, size_t count, size_t size);
 enum { ERROR_TEXT_SIZE = PATH_MAX + 512 };
 
 /*
- * An error. `code` is 0 for none, else a constant of the library that set it. `message` reads "WHAT: WHY"; `hint` says what
- * to do and is empty where nothing can be done. Text that does not fit ends in "...". The texts may hold names that an
- * attacker chose: print them with text_write_line() or text_write_json() only.
+ * An error. `code` is 0 for none, else a constant of the library that set it. `message` reads "WHAT: WHY";
+ * `hint` says what to do and is empty where nothing can be done. Text that does not fit ends in "...". The
+ * texts may hold names that an attacker chose: print them with text_write_line() or text_write_json() only.
  */
 struct error {
     int code;
@@ -77,11 +77,12 @@ int error_hint(struct error *error, const char *format, ...) __attribute__((form
 
 /* ---- /proc ---- */
 
-/* Reads a small file, such as one of /proc, into `text` (`size` bytes, NUL included; what does not fit is left out). False: it
- * cannot be read. */
+/* Reads a small file, such as one of /proc, into `text` (`size` bytes, NUL included; what does not fit is
+ * left out). False: it cannot be read. */
 bool read_small_file(const char *path, char *text, size_t size);
 
-/* One line of /proc/self/uid_map (user_namespaces(7)): `count` IDs from `inside` on are `outside` in the parent's numbers. */
+/* One line of /proc/self/uid_map (user_namespaces(7)): `count` IDs from `inside` on are `outside` in the
+ * parent's numbers. */
 struct id_range {
     unsigned long inside, outside, count;
 };
@@ -89,32 +90,38 @@ struct id_range {
 /* Takes the next line of a map's text. False: there is none. */
 bool next_id_range(const char **text, struct id_range *range);
 
-/* Whether `uid`, as stat(2) gave it, is the overflow UID and stands for users that this user namespace does not map, the outer root
- * among them (user_namespaces(7)). False where it maps that number itself, and where /proc does not tell. */
+/* Whether `uid`, as stat(2) gave it, is the overflow UID and stands for users that this user namespace does
+ * not map, the outer root among them (user_namespaces(7)). False where it maps that number itself, and where
+ * /proc does not tell. */
 bool uid_stands_for_unmapped(uid_t uid);
 
 /* ---- Text ---- */
 
-/* The length in bytes (1 to 4) of the UTF-8 sequence at `text`, of which `size` bytes may be read; 0 where it is not valid
- * UTF-8 (RFC 3629, section 3: no overlong forms, no surrogates, nothing above U+10FFFF). */
+/* The length in bytes (1 to 4) of the UTF-8 sequence at `text`, of which `size` bytes may be read; 0 where it
+ * is not valid UTF-8 (RFC 3629, section 3: no overlong forms, no surrogates, nothing above U+10FFFF). */
 size_t utf8_sequence(const char *text, size_t size);
 
-/* Writes `text` so that it stays within its line and its terminal: control characters (C0, DEL, C1), line and paragraph
- * separators, bidirectional controls and bytes that are not UTF-8 become \xHH, byte by byte, as the policy language writes them. */
+/* Writes `text` so that it stays within its line and its terminal: control characters (C0, DEL, C1), line and
+ * paragraph separators, bidirectional controls and bytes that are not UTF-8 become \xHH, byte by byte, as the
+ * policy language writes them. */
 void text_write_safe(FILE *out, const char *text);
 
-/* Writes `text` as a JSON string with its quotes (RFC 8259, section 7); a byte that is not UTF-8 becomes U+FFFD. */
+/* Writes `text` as a JSON string with its quotes (RFC 8259, section 7); a byte that is not UTF-8 becomes
+ * U+FFFD. */
 void text_write_json(FILE *out, const char *text);
 
-/* Writes one line "`prefix``text`" to a descriptor with a single write(2), made safe as text_write_safe() does. A reader that has
- * gone away is not an error, and no signal: what could not be said is lost. */
+/* Writes one line "`prefix``text`" to a descriptor with a single write(2), made safe as text_write_safe()
+ * does. A reader that has gone away is not an error, and no signal: what could not be said is lost. */
 void text_write_line(int fd, const char *prefix, const char *text);
 
-/* Writes all `size` bytes to a descriptor, blocking as the descriptor does, with SIGPIPE and SIGXFSZ held off. 0, or -1 with errno. */
+/* Writes all `size` bytes to a descriptor, blocking as the descriptor does, with SIGPIPE and SIGXFSZ held
+ * off. 0, or -1 with errno. */
 int write_all(int fd, const char *bytes, size_t size);
 
-/* Of `count` names (`name_at(i, context)`), the one nearest to `word`: at most a third of its letters changed, added, left out or
- * exchanged. NULL if none is near. At most the first 256 names are compared, so that a long list costs no more. */
-const char *text_nearest(const char *word, size_t count, const char *(*name_at)(size_t, const void *), const void *context);
+/* Of `count` names (`name_at(i, context)`), the one nearest to `word`: at most a third of its letters
+ * changed, added, left out or exchanged. NULL if none is near. At most the first 256 names are compared, so
+ * that a long list costs no more. */
+const char *text_nearest(const char *word, size_t count, const char *(*name_at)(size_t, const void *),
+                         const void *context);
 
 #endif

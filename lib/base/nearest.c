@@ -34,7 +34,8 @@ static unsigned distance(const char *a, const char *b)
     return row[a_length % 3][b_length];
 }
 
-const char *text_nearest(const char *word, size_t count, const char *(*name_at)(size_t, const void *), const void *context)
+const char *text_nearest(const char *word, size_t count, const char *(*name_at)(size_t, const void *),
+                         const void *context)
 {
     const char *nearest = NULL;
     unsigned smallest = (unsigned)strnlen(word, LONGEST) / 3 + 1;

@@ -27,7 +27,8 @@ static bool next_number(const char **text, unsigned long *number)
 
 bool next_id_range(const char **text, struct id_range *range)
 {
-    return next_number(text, &range->inside) && next_number(text, &range->outside) && next_number(text, &range->count);
+    return next_number(text, &range->inside) && next_number(text, &range->outside) &&
+           next_number(text, &range->count);
 }
 
 bool uid_stands_for_unmapped(uid_t uid)
@@ -38,8 +39,8 @@ bool uid_stands_for_unmapped(uid_t uid)
     struct id_range range;
     const char *rest = map;
 
-    if (!map || !read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow) || strtoul(overflow, NULL, 10) != uid ||
-        !read_small_file("/proc/self/uid_map", map, LONGEST_MAP))
+    if (!map || !read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow) ||
+        strtoul(overflow, NULL, 10) != uid || !read_small_file("/proc/self/uid_map", map, LONGEST_MAP))
         return false;
     while (next_id_range(&rest, &range))
         if (uid >= range.inside && uid - range.inside < range.count)

@@ -42,15 +42,22 @@ static int say_missing(struct error *error)
 
     uname(&name);
     if (is_filtered()) {
-        error_set(error, LANDLOCK_OLD_SECCOMP, REQUIREMENT ": a seccomp profile that is too old to know Landlock hides it, or the kernel "
-                  "(%s) has none (ENOSYS)", name.release);
-        return error_hint(error, "update Docker to 20.10.18 or newer (containerd 1.6, Podman's containers-common 0.49) and libseccomp to "
-                          "2.5.2 or newer on the host, then start the container anew");
+        error_set(error, LANDLOCK_OLD_SECCOMP,
+                  REQUIREMENT ": a seccomp profile that is too old to know Landlock hides it, or the kernel "
+                              "(%s) has none (ENOSYS)",
+                  name.release);
+        return error_hint(error, "update Docker to 20.10.18 or newer (containerd 1.6, Podman's "
+                                 "containers-common 0.49) and libseccomp to "
+                                 "2.5.2 or newer on the host, then start the container anew");
     }
-    error_set(error, LANDLOCK_MISSING, REQUIREMENT ": kernel %s is not built with it, or it is emulated, as gVisor or an image of another "
-              "architecture does (ENOSYS)", name.release);
-    return error_hint(error, "use a kernel of 5.13 or newer with CONFIG_SECURITY_LANDLOCK=y, an image of the host's architecture and the "
-                      "runtime runc");
+    error_set(error, LANDLOCK_MISSING,
+              REQUIREMENT ": kernel %s is not built with it, or it is emulated, as gVisor or an image of "
+                          "another "
+                          "architecture does (ENOSYS)",
+              name.release);
+    return error_hint(error, "use a kernel of 5.13 or newer with CONFIG_SECURITY_LANDLOCK=y, an image of the "
+                             "host's architecture and the "
+                             "runtime runc");
 }
 
 static int say_why_not(struct error *error, int failure)
@@ -59,12 +66,15 @@ static int say_why_not(struct error *error, int failure)
     case ENOSYS:
         return say_missing(error);
     case EOPNOTSUPP:
-        error_set(error, LANDLOCK_DISABLED, REQUIREMENT ": the kernel has it, but it is not enabled at boot (EOPNOTSUPP)");
-        return error_hint(error, "add landlock to the list in the host's kernel parameter lsm= (lsm=landlock,...) and boot again");
+        error_set(error, LANDLOCK_DISABLED,
+                  REQUIREMENT ": the kernel has it, but it is not enabled at boot (EOPNOTSUPP)");
+        return error_hint(error, "add landlock to the list in the host's kernel parameter lsm= "
+                                 "(lsm=landlock,...) and boot again");
     case EPERM:
         error_set(error, LANDLOCK_BLOCKED, REQUIREMENT ": a seccomp profile blocks its system calls (EPERM)");
-        return error_hint(error, "allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self in the container's seccomp "
-                          "profile, or use Docker's default profile");
+        return error_hint(error, "allow landlock_create_ruleset, landlock_add_rule and "
+                                 "landlock_restrict_self in the container's seccomp "
+                                 "profile, or use Docker's default profile");
     default:
         return error_set(error, LANDLOCK_FAILED, REQUIREMENT ": the kernel answers %s", strerror(failure));
     }
@@ -72,8 +82,10 @@ static int say_why_not(struct error *error, int failure)
 
 static int say_not_enforced(struct error *error, const char *sign)
 {
-    error_set(error, LANDLOCK_NOT_ENFORCED, REQUIREMENT ": the system calls are accepted but enforce nothing (%s)", sign);
-    return error_hint(error, "run on a real Linux kernel, with a seccomp profile that lets Landlock's system calls through");
+    error_set(error, LANDLOCK_NOT_ENFORCED,
+              REQUIREMENT ": the system calls are accepted but enforce nothing (%s)", sign);
+    return error_hint(error, "run on a real Linux kernel, with a seccomp profile that lets Landlock's system "
+                             "calls through");
 }
 
 int landlock_abi(struct error *error)

@@ -55,7 +55,10 @@ int landlock_prove(const struct landlock_attempt *attempt, struct error *error)
 
     if (result == EACCES)
         return 0;
-    error_set(error, LANDLOCK_NOT_ENFORCED, "Sandbox requires enabled Landlock ABI 1 or newer: the system calls are accepted but enforce "
-              "nothing (%s: %s instead of %s)", attempt->name, result ? strerror(result) : "allowed", strerror(EACCES));
-    return error_hint(error, "run on a real Linux kernel, with a seccomp profile that lets Landlock's system calls through");
+    error_set(error, LANDLOCK_NOT_ENFORCED,
+              "Sandbox requires enabled Landlock ABI 1 or newer: the system calls are accepted but enforce "
+              "nothing (%s: %s instead of %s)",
+              attempt->name, result ? strerror(result) : "allowed", strerror(EACCES));
+    return error_hint(error, "run on a real Linux kernel, with a seccomp profile that lets Landlock's system "
+                             "calls through");
 }

@@ -10,7 +10,8 @@ int launch_guard_streams(struct error *error)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-            return error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd,
+            return error_set(error, LAUNCH_DESCRIPTOR,
+                             "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd,
                              strerror(errno));
     return 0;
 }
@@ -32,7 +33,8 @@ int guard_descriptors(const struct launch_request *request, struct error *error)
     int flags = request->status_fd < 0 ? O_WRONLY : fcntl(request->status_fd, F_GETFL);
 
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
-        return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: it is not open for writing", request->status_fd);
+        return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: it is not open for writing",
+                         request->status_fd);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (refuse_directory(fd, error) < 0)
             return -1;
@@ -40,7 +42,8 @@ int guard_descriptors(const struct launch_request *request, struct error *error)
         if (fcntl(request->pass_fds[i], F_GETFD) < 0)
             return error_set(error, LAUNCH_DESCRIPTOR, "--pass-fd %d: it is not open", request->pass_fds[i]);
         if (request->pass_fds[i] == request->status_fd && request->status_fd > STDERR_FILENO)
-            return error_set(error, LAUNCH_DESCRIPTOR, "--pass-fd %d: it is the status descriptor, which the program must not have",
+            return error_set(error, LAUNCH_DESCRIPTOR,
+                             "--pass-fd %d: it is the status descriptor, which the program must not have",
                              request->status_fd);
     }
     return 0;

@@ -17,7 +17,8 @@ static bool is_kept(const struct policy *policy, const char *variable, size_t na
 static bool is_set(const struct policy *policy, const char *variable, size_t name_length)
 {
     for (size_t i = 0; i < policy->setting_count; i++)
-        if (policy->settings[i].name_length == name_length && !memcmp(policy->settings[i].assignment, variable, name_length))
+        if (policy->settings[i].name_length == name_length &&
+            !memcmp(policy->settings[i].assignment, variable, name_length))
             return true;
     return false;
 }

@@ -23,13 +23,13 @@ struct walker {
     size_t link_count, link_capacity;
 };
 
-/* Opens `path` with O_PATH and O_CLOEXEC. Symbolic links are followed as DESIGN allows: only in directories that are root's and
- * nobody else's to write, all the way. -1: errno ELOOP after a refusal, with `error` set; else the errno of what failed, `error`
- * untouched (ENOENT and ENOTDIR: missing). */
+/* Opens `path` with O_PATH and O_CLOEXEC. Symbolic links are followed as DESIGN allows: only in directories
+ * that are root's and nobody else's to write, all the way. -1: errno ELOOP after a refusal, with `error` set;
+ * else the errno of what failed, `error` untouched (ENOENT and ENOTDIR: missing). */
 int walk_open(struct walker *walker, const char *path, struct error *error);
 
-/* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the program may create.
- * 0, or -1 and `error`. */
+/* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the
+ * program may create. 0, or -1 and `error`. */
 int walk_check(const struct walker *walker, const struct launch *launch, struct error *error);
 
 void walk_free(struct walker *walker);
@@ -61,15 +61,16 @@ int pass_descriptors(const struct launch *launch, struct error *error);
 /* ---- Small things ---- */
 
 /* walk_open() for a path that must be there: whatever goes wrong is an error at its position. -1: `error`. */
-int open_named(const struct launch *launch, struct walker *walker, const char *path, const struct policy_position *position,
-               struct error *error);
+int open_named(const struct launch *launch, struct walker *walker, const char *path,
+               const struct policy_position *position, struct error *error);
 
 /* Sets LAUNCH_SYSTEM: "what: strerror(errno)". Returns -1. */
 int system_error(struct error *error, const char *what);
 
 /* Sets `error`, its message beginning with where in the policy it is ("FILE:LINE:COLUMN: "). Returns -1. */
-int policy_error(struct error *error, int code, const struct launch *launch, const struct policy_position *position, const char *format,
-                 ...) __attribute__((format(printf, 5, 6)));
+int policy_error(struct error *error, int code, const struct launch *launch,
+                 const struct policy_position *position, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* The real path of an open descriptor, by /proc. -1: errno. */
 int path_of_fd(int fd, char path[static PATH_MAX]);

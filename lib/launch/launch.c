@@ -9,17 +9,21 @@ const struct launch_reason_name launch_reason_table[] = {
     {LAUNCH_USAGE, "usage", 125, "the command line is wrong"},
     {LAUNCH_SYSTEM, "system", 125, "a system call failed that should not"},
     {LAUNCH_DESCRIPTOR, "descriptor", 125, "a descriptor is not what it must be"},
-    {LAUNCH_PRIVILEGED, "privileged-launcher", 125, "landlock-exec is set-uid, set-gid or has file capabilities"},
+    {LAUNCH_PRIVILEGED, "privileged-launcher", 125,
+     "landlock-exec is set-uid, set-gid or has file capabilities"},
     {LAUNCH_POLICY, "policy", 125, "the policy has faults or may be written by others"},
     {LAUNCH_LANDLOCK_MISSING, "landlock-missing", 125, "the kernel has no Landlock, or is emulated"},
-    {LAUNCH_LANDLOCK_OLD_SECCOMP, "landlock-old-seccomp", 125, "a seccomp profile is too old to know Landlock"},
+    {LAUNCH_LANDLOCK_OLD_SECCOMP, "landlock-old-seccomp", 125,
+     "a seccomp profile is too old to know Landlock"},
     {LAUNCH_LANDLOCK_DISABLED, "landlock-disabled", 125, "Landlock is not enabled at boot"},
     {LAUNCH_LANDLOCK_BLOCKED, "landlock-blocked", 125, "a seccomp profile blocks Landlock"},
     {LAUNCH_LANDLOCK_NOT_ENFORCED, "landlock-not-enforced", 125, "Landlock's calls succeed without effect"},
     {LAUNCH_LANDLOCK_FAILED, "landlock-failed", 125, "Landlock's calls fail in another way"},
     {LAUNCH_REQUIREMENT, "requirement", 125, "the kernel cannot do what the policy requires"},
-    {LAUNCH_PATH, "path", 125, "a path of the policy is missing, of the wrong kind or crosses an unsafe link"},
-    {LAUNCH_PRIVATE, "private", 125, "a private file could be opened by the program, or cannot be given to it"},
+    {LAUNCH_PATH, "path", 125,
+     "a path of the policy is missing, of the wrong kind or crosses an unsafe link"},
+    {LAUNCH_PRIVATE, "private", 125,
+     "a private file could be opened by the program, or cannot be given to it"},
     {LAUNCH_CONTAINER, "container", 125, "the container is not what the policy describes"},
     {LAUNCH_NOT_EXECUTABLE, "program-not-executable", 126, "the program cannot be executed"},
     {LAUNCH_NOT_FOUND, "program-not-found", 127, "the program does not exist"},
@@ -39,8 +43,8 @@ int system_error(struct error *error, const char *what)
     return error_set(error, LAUNCH_SYSTEM, "%s: %s", what, strerror(errno));
 }
 
-int policy_error(struct error *error, int code, const struct launch *launch, const struct policy_position *position, const char *format,
-                 ...)
+int policy_error(struct error *error, int code, const struct launch *launch,
+                 const struct policy_position *position, const char *format, ...)
 {
     char text[ERROR_TEXT_SIZE];
     va_list arguments;
@@ -50,7 +54,8 @@ int policy_error(struct error *error, int code, const struct launch *launch, con
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     policy_locate(launch->policy, position, &line, &column);
-    return error_set(error, code, "%s:%zu:%zu: %s", launch->policy->files[position->file].name, line, column, text);
+    return error_set(error, code, "%s:%zu:%zu: %s", launch->policy->files[position->file].name, line, column,
+                     text);
 }
 
 int path_of_fd(int fd, char path[static PATH_MAX])
@@ -74,18 +79,22 @@ static int load_policy(struct launch *launch, struct error *error)
 {
     const struct launch_request *request = launch->request;
 
-    launch->policy = policy_load(request->policy_file, request->definitions, request->definition_count, NULL, NULL, &launch->diagnostics);
+    launch->policy = policy_load(request->policy_file, request->definitions, request->definition_count, NULL,
+                                 NULL, &launch->diagnostics);
     if (launch->policy)
         return 0;
     if (!launch->diagnostics.count)
         return error_set(error, LAUNCH_POLICY, "policy: out of memory");
-    if (launch->diagnostics.count == 1 && !launch->diagnostics.items[0].line && launch->diagnostics.items[0].file)
+    if (launch->diagnostics.count == 1 && !launch->diagnostics.items[0].line &&
+        launch->diagnostics.items[0].file)
         return error_set(error, LAUNCH_POLICY, "policy: cannot use %s: %s", launch->diagnostics.items[0].file,
                          launch->diagnostics.items[0].message);
-    error_set(error, LAUNCH_POLICY, "policy: %s has %zu error%s, the first being %s:%zu:%zu: %s", request->policy_file,
-              launch->diagnostics.count + launch->diagnostics.dropped, launch->diagnostics.count > 1 ? "s" : "",
-              launch->diagnostics.items[0].file ? launch->diagnostics.items[0].file : "command line", launch->diagnostics.items[0].line,
-              launch->diagnostics.items[0].column, launch->diagnostics.items[0].message);
+    error_set(error, LAUNCH_POLICY, "policy: %s has %zu error%s, the first being %s:%zu:%zu: %s",
+              request->policy_file, launch->diagnostics.count + launch->diagnostics.dropped,
+              launch->diagnostics.count > 1 ? "s" : "",
+              launch->diagnostics.items[0].file ? launch->diagnostics.items[0].file : "command line",
+              launch->diagnostics.items[0].line, launch->diagnostics.items[0].column,
+              launch->diagnostics.items[0].message);
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
 }
 
@@ -97,10 +106,12 @@ int launch_prepare(struct launch *launch, const struct launch_request *request, 
     launch->request = request;
     launch->ruleset = -1;
     launch->directory = AT_FDCWD;
-    result = load_policy(launch, error) < 0 || prepare_landlock(launch, error) < 0 || prepare_rules(launch, &walker, error) < 0 ||
-                     prepare_directory(launch, &walker, error) < 0 || prepare_privates(launch, &walker, error) < 0 ||
-                     walk_check(&walker, launch, error) < 0 || prepare_environment(launch, error) < 0 ||
-                     prepare_arguments(launch, error) < 0 || prepare_program(launch, error) < 0
+    result = load_policy(launch, error) < 0 || prepare_landlock(launch, error) < 0 ||
+                     prepare_rules(launch, &walker, error) < 0 ||
+                     prepare_directory(launch, &walker, error) < 0 ||
+                     prepare_privates(launch, &walker, error) < 0 || walk_check(&walker, launch, error) < 0 ||
+                     prepare_environment(launch, error) < 0 || prepare_arguments(launch, error) < 0 ||
+                     prepare_program(launch, error) < 0
                  ? -1
                  : 0;
     walk_free(&walker);
@@ -113,9 +124,12 @@ int launch_prepare(struct launch *launch, const struct launch_request *request, 
 static int as_reason(struct error *error)
 {
     static const enum launch_reason reasons[] = {
-        [LANDLOCK_MISSING] = LAUNCH_LANDLOCK_MISSING,           [LANDLOCK_OLD_SECCOMP] = LAUNCH_LANDLOCK_OLD_SECCOMP,
-        [LANDLOCK_DISABLED] = LAUNCH_LANDLOCK_DISABLED,         [LANDLOCK_BLOCKED] = LAUNCH_LANDLOCK_BLOCKED,
-        [LANDLOCK_NOT_ENFORCED] = LAUNCH_LANDLOCK_NOT_ENFORCED, [LANDLOCK_FAILED] = LAUNCH_LANDLOCK_FAILED,
+        [LANDLOCK_MISSING] = LAUNCH_LANDLOCK_MISSING,
+        [LANDLOCK_OLD_SECCOMP] = LAUNCH_LANDLOCK_OLD_SECCOMP,
+        [LANDLOCK_DISABLED] = LAUNCH_LANDLOCK_DISABLED,
+        [LANDLOCK_BLOCKED] = LAUNCH_LANDLOCK_BLOCKED,
+        [LANDLOCK_NOT_ENFORCED] = LAUNCH_LANDLOCK_NOT_ENFORCED,
+        [LANDLOCK_FAILED] = LAUNCH_LANDLOCK_FAILED,
     };
 
     error->code = (int)reasons[error->code];
@@ -130,10 +144,11 @@ static int check_requirements(const struct launch *launch, struct error *error)
 
     if (policy->require_abi > launch->abi)
         policy_error(error, LAUNCH_REQUIREMENT, launch, &policy->require_abi_position,
-                     "the policy requires Landlock ABI %u, and ABI %u is what there is", policy->require_abi, launch->abi);
+                     "the policy requires Landlock ABI %u, and ABI %u is what there is", policy->require_abi,
+                     launch->abi);
     else if (short_of)
-        error_set(error, LAUNCH_REQUIREMENT, "the policy requires what Landlock ABI %u cannot restrict: %s", launch->abi,
-                  policy_rights_text(short_of, names));
+        error_set(error, LAUNCH_REQUIREMENT, "the policy requires what Landlock ABI %u cannot restrict: %s",
+                  launch->abi, policy_rights_text(short_of, names));
     else
         return 0;
     return error_hint(error, "use a newer kernel, or take the requirement out of the policy");
@@ -145,12 +160,16 @@ static int check_container(const struct launch *launch, struct error *error)
     enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
 
     if (launch->abi <= LAST_ABI_WITHOUT_TRUNCATE) {
-        error_set(error, LAUNCH_CONTAINER, "container: Landlock ABI %u cannot stop truncation, so the container would have to be checked, "
-                  "which this version cannot", launch->abi);
+        error_set(error, LAUNCH_CONTAINER,
+                  "container: Landlock ABI %u cannot stop truncation, so the container would have to be "
+                  "checked, "
+                  "which this version cannot",
+                  launch->abi);
         return error_hint(error, "use a kernel of Linux 6.2 or newer (Landlock ABI 3)");
     }
     if (launch->policy->container.check == POLICY_CHECK_ALWAYS) {
-        error_set(error, LAUNCH_CONTAINER, "container: the policy says 'container check always', which this version cannot");
+        error_set(error, LAUNCH_CONTAINER,
+                  "container: the policy says 'container check always', which this version cannot");
         return error_hint(error, "take the statement out of the policy");
     }
     return 0;
@@ -189,12 +208,14 @@ int launch_restrict(struct launch *launch, struct error *error)
 
     if (drop_capabilities(error) < 0)
         return -1;
-    proof = launch_choose_proof(launch); /* without capabilities: they could open what the program cannot anyway */
+    proof = launch_choose_proof(
+        launch); /* without capabilities: they could open what the program cannot anyway */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return system_error(error, "setting no_new_privs");
     if (launch->is_terminal && filter_terminal(error) < 0)
         return -1;
-    if (landlock_restrict(launch->ruleset, launch->abi, launch->policy->audit, error) < 0 || (proof && landlock_prove(proof, error) < 0))
+    if (landlock_restrict(launch->ruleset, launch->abi, launch->policy->audit, error) < 0 ||
+        (proof && landlock_prove(proof, error) < 0))
         return as_reason(error);
     launch->proof = proof;
     return check_privates(launch, error);
@@ -203,7 +224,8 @@ int launch_restrict(struct launch *launch, struct error *error)
 int launch_enter(struct launch *launch, struct error *error)
 {
     if (launch->directory != AT_FDCWD && fchdir(launch->directory) < 0)
-        return error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path, strerror(errno));
+        return error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path,
+                         strerror(errno));
     return pass_descriptors(launch, error) < 0 || set_limits(launch->policy, error) < 0 ? -1 : 0;
 }
 
@@ -213,10 +235,11 @@ int launch_execute(struct launch *launch, struct error *error)
 
     execve(launch->program, launch->arguments, launch->environment);
     failure = errno;
-    error_set(error, failure == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: %s", launch->program,
-              strerror(failure));
+    error_set(error, failure == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: %s",
+              launch->program, strerror(failure));
     if (failure == EACCES)
-        error_hint(error, "the policy must allow execute on the program, its ELF loader and, for a script, its interpreter");
+        error_hint(error, "the policy must allow execute on the program, its ELF loader and, for a script, "
+                          "its interpreter");
     else if (failure == ENOENT)
         error_hint(error, "the program is there, but its interpreter or ELF loader is missing");
     return -1;

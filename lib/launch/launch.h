@@ -1,13 +1,13 @@
 /*
  * From a checked policy to execve(2).
  *
- * The steps, in the order in which they must be taken; each may refuse, and after a refusal nothing may be run:
+ * The steps, in the order in which they must be taken; each may refuse, and after a refusal nothing may be
+ * run:
  *
  *     launch_guard…       the caller's descriptors; no privilege gained by executing the launcher itself
  *     launch_prepare      policy, ABI, rule paths, private files, directory, program, environment
- *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files closed to the program
- *     launch_enter        descriptors, directory, limits
- *     launch_execute      becomes the program
+ *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files closed
+ * to the program launch_enter        descriptors, directory, limits launch_execute      becomes the program
  *
  * What was done can be read from `struct launch` in between; nothing is printed here.
  */
@@ -61,8 +61,8 @@ struct launch_request {
     size_t definition_count;
     const int *pass_fds; /* left open for the program; all others above 2 are closed */
     size_t pass_fd_count;
-    int status_fd;       /* -1: none. Only kept from being closed before execution */
-    unsigned max_abi;    /* 0: the newest that this build knows */
+    int status_fd;        /* -1: none. Only kept from being closed before execution */
+    unsigned max_abi;     /* 0: the newest that this build knows */
     char *const *command; /* NULL-terminated; empty: the policy's `run` */
     char *const *environment;
 };
@@ -93,12 +93,13 @@ struct launch {
     struct policy *policy;
     struct policy_diagnostics diagnostics; /* of a policy that was refused */
 
-    unsigned kernel_abi;         /* what the kernel announces; 0: not asked yet */
-    unsigned abi;                /* what is used of it */
-    policy_rights handled;       /* restricted unless a rule grants it */
-    policy_rights not_enforced;  /* known to this build, not to this kernel; what the policy leaves out is not in it */
-    policy_rights not_granted;   /* the policy grants it, this kernel cannot */
-    bool scopes_are_broken;      /* the kernel announces scopes and refuses them */
+    unsigned kernel_abi;   /* what the kernel announces; 0: not asked yet */
+    unsigned abi;          /* what is used of it */
+    policy_rights handled; /* restricted unless a rule grants it */
+    policy_rights
+        not_enforced; /* known to this build, not to this kernel; what the policy leaves out is not in it */
+    policy_rights not_granted; /* the policy grants it, this kernel cannot */
+    bool scopes_are_broken;    /* the kernel announces scopes and refuses them */
 
     int ruleset;
     struct launch_grant *grants;
@@ -120,26 +121,30 @@ struct launch {
     bool is_root;                         /* UID 0 of the initial user namespace */
 };
 
-/* Opens what is closed of descriptors 0–2 on /dev/null. Call it before anything else opens a descriptor. 0, or -1 and `error`. */
+/* Opens what is closed of descriptors 0–2 on /dev/null. Call it before anything else opens a descriptor. 0,
+ * or -1 and `error`. */
 int launch_guard_streams(struct error *error);
 
-/* Refuses a directory on descriptors 0–2, a descriptor to pass that is not open, a status descriptor that cannot be written; and a
- * launcher that is set-uid, set-gid or has file capabilities (getauxval(3) AT_SECURE, /proc/self/exe). Call it before anything opens
- * a descriptor, so that none is taken for the caller's. 0, or -1 and `error`. */
+/* Refuses a directory on descriptors 0–2, a descriptor to pass that is not open, a status descriptor that
+ * cannot be written; and a launcher that is set-uid, set-gid or has file capabilities (getauxval(3)
+ * AT_SECURE, /proc/self/exe). Call it before anything opens a descriptor, so that none is taken for the
+ * caller's. 0, or -1 and `error`. */
 int launch_guard(const struct launch_request *request, struct error *error);
 
-/* Reads and resolves everything, builds the ruleset, finds the program; restricts nothing. Where the policy has faults,
- * launch->diagnostics has them all. 0, or -1 and `error`. */
+/* Reads and resolves everything, builds the ruleset, finds the program; restricts nothing. Where the policy
+ * has faults, launch->diagnostics has them all. 0, or -1 and `error`. */
 int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error);
 
-/* The attempt that is to prove the restriction: denied by the rules and, tried now, allowed. NULL: there is none. */
+/* The attempt that is to prove the restriction: denied by the rules and, tried now, allowed. NULL: there is
+ * none. */
 const struct landlock_attempt *launch_choose_proof(const struct launch *launch);
 
-/* Restricts this process. After a failure the process may be restricted in part: it can only end. 0, or -1 and `error`. */
+/* Restricts this process. After a failure the process may be restricted in part: it can only end. 0, or -1
+ * and `error`. */
 int launch_restrict(struct launch *launch, struct error *error);
 
-/* Sets what the program inherits; afterwards only what is needed for execution and for telling of its failure is left open.
- * 0, or -1 and `error`. */
+/* Sets what the program inherits; afterwards only what is needed for execution and for telling of its failure
+ * is left open. 0, or -1 and `error`. */
 int launch_enter(struct launch *launch, struct error *error);
 
 /* Becomes the program. Returns only on failure: -1 and `error`, LAUNCH_NOT_FOUND or LAUNCH_NOT_EXECUTABLE. */
@@ -147,8 +152,9 @@ int launch_execute(struct launch *launch, struct error *error);
 
 void launch_free(struct launch *launch);
 
-/* Whether the rules grant `rights` on the object at an absolute path without symbolic links: asked of the path and each directory
- * above it, as Landlock walks them. For telling beforehand; only the kernel's own answer counts. */
+/* Whether the rules grant `rights` on the object at an absolute path without symbolic links: asked of the
+ * path and each directory above it, as Landlock walks them. For telling beforehand; only the kernel's own
+ * answer counts. */
 bool launch_grants(const struct launch *launch, const char *path, policy_rights rights);
 
 #endif

@@ -3,13 +3,15 @@
 #include <errno.h>
 #include <string.h>
 
-static int prepare_private(struct launch *launch, struct walker *walker, const struct policy_path *named, struct error *error)
+static int prepare_private(struct launch *launch, struct walker *walker, const struct policy_path *named,
+                           struct error *error)
 {
     struct launch_private *private = &launch->privates[launch->private_count];
     char real[PATH_MAX];
     struct stat status;
 
-    *private = (struct launch_private){.path = named->path, .fd = open_named(launch, walker, named->path, &named->position, error)};
+    *private = (struct launch_private){
+        .path = named->path, .fd = open_named(launch, walker, named->path, &named->position, error)};
     if (private->fd < 0)
         return -1;
     launch->private_count++;
@@ -18,13 +20,16 @@ static int prepare_private(struct launch *launch, struct walker *walker, const s
     private->device = status.st_dev;
     private->inode = status.st_ino;
     if (!S_ISREG(status.st_mode))
-        return policy_error(error, LAUNCH_PRIVATE, launch, &named->position, "%s is not a regular file, so it cannot be private",
-                            named->path);
+        return policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
+                            "%s is not a regular file, so it cannot be private", named->path);
     if (path_of_fd(private->fd, real) < 0)
-        return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path, strerror(errno));
+        return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path,
+                         strerror(errno));
     if (launch_grants(launch, real, POLICY_READ_FILE) || launch_grants(launch, real, POLICY_FS(1))) {
-        policy_error(error, LAUNCH_PRIVATE, launch, &named->position, "%s is private, but a rule lets the program open it", named->path);
-        return error_hint(error, "take it, and the directories above it, out of the policy's allow statements, or keep the file elsewhere");
+        policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
+                     "%s is private, but a rule lets the program open it", named->path);
+        return error_hint(error, "take it, and the directories above it, out of the policy's allow "
+                                 "statements, or keep the file elsewhere");
     }
     return 0;
 }
@@ -60,10 +65,11 @@ int check_privates(const struct launch *launch, struct error *error)
 
         if (fd < 0 && errno == EACCES)
             continue;
-        error_set(error, LAUNCH_PRIVATE, "%s is private, but inside the restriction opening it gives: %s", launch->privates[i].path,
-                  fd < 0 ? strerror(errno) : "allowed");
-        return error_hint(error, "a rule reaches it by another path (a bind mount, a hard link): take that out of the policy, or keep the "
-                          "file elsewhere");
+        error_set(error, LAUNCH_PRIVATE, "%s is private, but inside the restriction opening it gives: %s",
+                  launch->privates[i].path, fd < 0 ? strerror(errno) : "allowed");
+        return error_hint(error, "a rule reaches it by another path (a bind mount, a hard link): take that "
+                                 "out of the policy, or keep the "
+                                 "file elsewhere");
     }
     return 0;
 }
@@ -85,8 +91,9 @@ static const struct launch_private *private_named(const struct launch *launch, c
 static int say_pipe(const struct launch_private *private, const char *why, struct error *error)
 {
     error_set(error, LAUNCH_PRIVATE, "%s: cannot be given to the program: %s", private->path, why);
-    return error_hint(error, "keep it below 8 KiB: that always fits a pipe, larger ones only while the user holds few (pipe(7), "
-                      "pipe-user-pages-soft)");
+    return error_hint(error, "keep it below 8 KiB: that always fits a pipe, larger ones only while the user "
+                             "holds few (pipe(7), "
+                             "pipe-user-pages-soft)");
 }
 
 /* Copies without blocking: what does not fit the pipe cannot be given. */
@@ -160,7 +167,8 @@ static int replace_argument(struct launch *launch, char **argument, struct error
 
 int prepare_arguments(struct launch *launch, struct error *error)
 {
-    char *const *command = launch->request->command[0] ? launch->request->command : (char *const *)launch->policy->run;
+    char *const *command =
+        launch->request->command[0] ? launch->request->command : (char *const *)launch->policy->run;
 
     if (!command) {
         error_set(error, LAUNCH_USAGE, "no program: neither the command line nor the policy (run) names one");
@@ -168,7 +176,8 @@ int prepare_arguments(struct launch *launch, struct error *error)
     }
     if (copy_arguments(launch, command, error) < 0)
         return -1;
-    for (char **argument = launch->arguments + 1; launch->private_count && launch->arguments[0] && *argument; argument++)
+    for (char **argument = launch->arguments + 1; launch->private_count && launch->arguments[0] && *argument;
+         argument++)
         if (replace_argument(launch, argument, error) < 0)
             return -1;
     return 0;

@@ -10,7 +10,8 @@
 
 static int say_privileged(struct error *error, const char *what)
 {
-    error_set(error, LAUNCH_PRIVILEGED, "landlock-exec %s: it needs no privilege and refuses to have one", what);
+    error_set(error, LAUNCH_PRIVILEGED, "landlock-exec %s: it needs no privilege and refuses to have one",
+              what);
     return error_hint(error, "remove it: chmod u-s,g-s FILE; setcap -r FILE");
 }
 
@@ -39,8 +40,9 @@ bool is_root_of_the_initial_namespace(void)
     char map[128];
     const char *rest = map;
 
-    return geteuid() == 0 && read_small_file("/proc/self/uid_map", map, sizeof map) && next_id_range(&rest, &range) &&
-           range.inside == 0 && range.outside == 0 && range.count == UINT32_MAX;
+    return geteuid() == 0 && read_small_file("/proc/self/uid_map", map, sizeof map) &&
+           next_id_range(&rest, &range) && range.inside == 0 && range.outside == 0 &&
+           range.count == UINT32_MAX;
 }
 
 struct capability_sets {
@@ -79,9 +81,11 @@ int drop_capabilities(struct error *error)
     if (get_capabilities(&sets) < 0)
         return system_error(error, "reading capabilities");
     if (are_empty(&sets))
-        return 0; /* and the ambient set with them: it is part of both permitted and inheritable, capabilities(7) */
+        return 0; /* and the ambient set with them: it is part of both permitted and inheritable,
+                     capabilities(7) */
     drop_bounding_set(&sets);
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 || syscall(SYS_capset, &header, none.halves) < 0)
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+        syscall(SYS_capset, &header, none.halves) < 0)
         return system_error(error, "dropping capabilities");
     if (get_capabilities(&sets) < 0)
         return system_error(error, "reading capabilities");

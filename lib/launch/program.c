@@ -11,7 +11,8 @@ static const char *search_path(const struct launch *launch)
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* 0 if `path`, seen from the program's working directory, is a file that this user may execute; else the errno. */
+/* 0 if `path`, seen from the program's working directory, is a file that this user may execute; else the
+ * errno. */
 static int executability(const struct launch *launch, const char *path)
 {
     struct stat status;
@@ -60,7 +61,9 @@ static int search(struct launch *launch, const char *name, struct error *error)
     }
     say_unusable(name, failure, error);
     if (failure == ENOENT)
-        error_hint(error, "it was looked for in %s (PATH as the policy sets it): write its whole path, or set PATH in the policy",
+        error_hint(error,
+                   "it was looked for in %s (PATH as the policy sets it): write its whole path, or set PATH "
+                   "in the policy",
                    search_path(launch));
     return -1;
 }
@@ -73,7 +76,8 @@ static int predict_permission(const struct launch *launch, struct error *error)
 
     if (fd < 0 || path_of_fd(fd, real) < 0 || launch_grants(launch, real, POLICY_EXECUTE))
         return 0;
-    error_set(error, LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: the policy does not allow it (%s)", launch->program, strerror(EACCES));
+    error_set(error, LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: the policy does not allow it (%s)",
+              launch->program, strerror(EACCES));
     return error_hint(error, "add to the policy: allow execute,read_file %s", real);
 }
 

@@ -11,7 +11,8 @@ static bool is_granted(const struct launch *launch, const struct landlock_attemp
     if (!(policy_rights_net(launch->handled) & attempt->of.net))
         return true;
     for (size_t i = 0; i < launch->policy->port_rule_count; i++)
-        if (launch->policy->port_rules[i].first == 0 && policy_rights_net(launch->policy->port_rules[i].rights) & attempt->of.net)
+        if (launch->policy->port_rules[i].first == 0 &&
+            policy_rights_net(launch->policy->port_rules[i].rights) & attempt->of.net)
             return true;
     return false;
 }

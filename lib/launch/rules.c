@@ -5,7 +5,8 @@
 
 static int add_grant(struct launch *launch, const struct stat *status, policy_rights rights)
 {
-    if (array_reserve(&launch->grants, &launch->grant_capacity, launch->grant_count, sizeof *launch->grants) < 0)
+    if (array_reserve(&launch->grants, &launch->grant_capacity, launch->grant_count, sizeof *launch->grants) <
+        0)
         return -1;
     launch->grants[launch->grant_count++] = (struct launch_grant){status->st_dev, status->st_ino, rights};
     return 0;
@@ -13,13 +14,15 @@ static int add_grant(struct launch *launch, const struct stat *status, policy_ri
 
 static int skip(struct launch *launch, const struct policy_path_rule *rule, struct error *error)
 {
-    if (array_reserve(&launch->skipped, &launch->skipped_capacity, launch->skipped_count, sizeof *launch->skipped) < 0)
+    if (array_reserve(&launch->skipped, &launch->skipped_capacity, launch->skipped_count,
+                      sizeof *launch->skipped) < 0)
         return system_error(error, "reading rules");
     launch->skipped[launch->skipped_count++] = (struct policy_path){rule->path, rule->position};
     return 0;
 }
 
-static int say_unreachable(const struct launch *launch, const char *path, const struct policy_position *position, struct error *error)
+static int say_unreachable(const struct launch *launch, const char *path,
+                           const struct policy_position *position, struct error *error)
 {
     bool is_missing = errno == ENOENT || errno == ENOTDIR;
 
@@ -29,8 +32,8 @@ static int say_unreachable(const struct launch *launch, const char *path, const 
     return -1;
 }
 
-int open_named(const struct launch *launch, struct walker *walker, const char *path, const struct policy_position *position,
-                      struct error *error)
+int open_named(const struct launch *launch, struct walker *walker, const char *path,
+               const struct policy_position *position, struct error *error)
 {
     int fd;
 
@@ -41,8 +44,10 @@ int open_named(const struct launch *launch, struct walker *walker, const char *p
     return say_unreachable(launch, path, position, error);
 }
 
-/* What a rule gives to something that is not a directory: what fits of its groups, all of what it names singly. */
-static int rights_for_file(const struct launch *launch, const struct policy_path_rule *rule, policy_rights *rights, struct error *error)
+/* What a rule gives to something that is not a directory: what fits of its groups, all of what it names
+ * singly. */
+static int rights_for_file(const struct launch *launch, const struct policy_path_rule *rule,
+                           policy_rights *rights, struct error *error)
 {
     policy_rights misfits = rule->singles & ~policy_rights_of_files();
 
@@ -51,8 +56,9 @@ static int rights_for_file(const struct launch *launch, const struct policy_path
         return 0;
     for (size_t i = 0; i < policy_right_count; i++)
         if (policy_right_table[i].bit & (misfits ? misfits : rule->rights))
-            return policy_error(error, LAUNCH_PATH, launch, &rule->position, "%s is not a directory, and %s is a right on directories",
-                                rule->path, policy_right_table[i].name);
+            return policy_error(error, LAUNCH_PATH, launch, &rule->position,
+                                "%s is not a directory, and %s is a right on directories", rule->path,
+                                policy_right_table[i].name);
     return -1;
 }
 
@@ -70,11 +76,13 @@ static int add_rule(struct launch *launch, const struct policy_path_rule *rule, 
     if (add_grant(launch, &status, rights) < 0)
         return system_error(error, "reading rules");
     if (rights && landlock_allow_path(launch->ruleset, fd, policy_rights_fs(rights)) < 0)
-        return policy_error(error, LAUNCH_PATH, launch, &rule->position, "%s: the kernel takes no rule for it: %s", rule->path, strerror(errno));
+        return policy_error(error, LAUNCH_PATH, launch, &rule->position,
+                            "%s: the kernel takes no rule for it: %s", rule->path, strerror(errno));
     return 0;
 }
 
-static int add_path_rule(struct launch *launch, struct walker *walker, const struct policy_path_rule *rule, struct error *error)
+static int add_path_rule(struct launch *launch, struct walker *walker, const struct policy_path_rule *rule,
+                         struct error *error)
 {
     auto_close int fd = -1;
 
@@ -95,8 +103,8 @@ static int add_port_rule(struct launch *launch, const struct policy_port_rule *r
 
     for (unsigned port = rule->first; rights && port <= rule->last; port++)
         if (landlock_allow_port(launch->ruleset, (uint16_t)port, policy_rights_net(rights)) < 0)
-            return policy_error(error, LAUNCH_PATH, launch, &rule->position, "port %u: the kernel takes no rule for it: %s", port,
-                                strerror(errno));
+            return policy_error(error, LAUNCH_PATH, launch, &rule->position,
+                                "port %u: the kernel takes no rule for it: %s", port, strerror(errno));
     return 0;
 }
 
@@ -128,7 +136,8 @@ int prepare_directory(struct launch *launch, struct walker *walker, struct error
     if (fstat(launch->directory, &status) < 0)
         return system_error(error, directory->path);
     if (!S_ISDIR(status.st_mode))
-        return policy_error(error, LAUNCH_PATH, launch, &directory->position, "%s is not a directory", directory->path);
+        return policy_error(error, LAUNCH_PATH, launch, &directory->position, "%s is not a directory",
+                            directory->path);
     return 0;
 }
 

@@ -8,7 +8,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* The architecture's own ioctl, one more number for it, and the 32-bit architecture that its kernel also runs. */
+/* The architecture's own ioctl, one more number for it, and the 32-bit architecture that its kernel also
+ * runs. */
 #if defined __x86_64__
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #define OTHER_IOCTL (0x40000000 | 514) /* x32 */
@@ -30,7 +31,8 @@
 #define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, value)
 
-/* The requests are compared in their lower 32 bits, which is all that the kernel looks at (the architectures above are little-endian). */
+/* The requests are compared in their lower 32 bits, which is all that the kernel looks at (the architectures
+ * above are little-endian). */
 static const struct sock_filter filter[] = {
     /* 0 */ LOAD(args[1]),
     /* 1 */ IF_EQUAL(TIOCSTI, 1, 0),

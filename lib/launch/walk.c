@@ -21,9 +21,11 @@ struct walk {
 
 static int say_link(struct walk *walk, struct error *error)
 {
-    error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written", walk->path, walk->where);
-    error_hint(error, "name in the policy the path that the link leads to (readlink -f shows it), or make every directory on the way "
-               "root's and writable by root alone");
+    error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written",
+              walk->path, walk->where);
+    error_hint(error, "name in the policy the path that the link leads to (readlink -f shows it), or make "
+                      "every directory on the way "
+                      "root's and writable by root alone");
     errno = ELOOP;
     return -1;
 }
@@ -54,11 +56,13 @@ static int enter(struct walk *walk, int fd)
     walk->directory = fd;
     if (fstat(fd, &status) < 0)
         return -1;
-    if ((status.st_uid != 0 && !uid_stands_for_unmapped(status.st_uid)) || status.st_mode & (S_IWGRP | S_IWOTH))
+    if ((status.st_uid != 0 && !uid_stands_for_unmapped(status.st_uid)) ||
+        status.st_mode & (S_IWGRP | S_IWOTH))
         walk->is_trusted = false;
     if (array_reserve(&walker->walked, &walker->capacity, walker->count, sizeof *walker->walked) < 0)
         return -1;
-    walker->walked[walker->count++] = (struct walked){.device = status.st_dev, .inode = status.st_ino, .path = walk->path};
+    walker->walked[walker->count++] =
+        (struct walked){.device = status.st_dev, .inode = status.st_ino, .path = walk->path};
     return 0;
 }
 
@@ -92,7 +96,8 @@ static int enter_child(struct walk *walk, int fd, const char *name)
     return enter(walk, fd);
 }
 
-/* Notes that a link in the present directory was followed: every directory so far must be one where the program cannot create. */
+/* Notes that a link in the present directory was followed: every directory so far must be one where the
+ * program cannot create. */
 static int commit(struct walk *walk)
 {
     struct walker *walker = walk->walker;
@@ -227,7 +232,8 @@ static int compare_grants(const void *left, const void *right)
     return (a->device > b->device) - (a->device < b->device);
 }
 
-/* The grants that let the program create, in an order that can be searched. NULL: none, or errno is ENOMEM. */
+/* The grants that let the program create, in an order that can be searched. NULL: none, or errno is ENOMEM.
+ */
 static struct launch_grant *creating_grants(const struct launch *launch, size_t *count)
 {
     struct launch_grant *grants = malloc((launch->grant_count + 1) * sizeof *grants);
@@ -258,10 +264,12 @@ int walk_check(const struct walker *walker, const struct launch *launch, struct 
 
         if (!bsearch(&key, grants, count, sizeof *grants, compare_grants))
             continue;
-        error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written", walked->path,
+        error_set(error, LAUNCH_PATH,
+                  "%s crosses a symbolic link in %s, which the program could have written", walked->path,
                   walker->links[walked->link]);
-        return error_hint(error, "the policy lets the program create there: name the path that the link leads to (readlink -f shows it), or "
-                          "do not allow to create there");
+        return error_hint(error, "the policy lets the program create there: name the path that the link "
+                                 "leads to (readlink -f shows it), or "
+                                 "do not allow to create there");
     }
     return 0;
 }

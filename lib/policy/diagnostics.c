@@ -22,7 +22,8 @@ static size_t column_of(struct parser *parser, const struct policy_position *pos
 {
     const char *text = parser->sources[position->file].text;
     bool goes_on = parser->counted_column && parser->counted_file == position->file &&
-                   parser->counted_line_start == position->line_start && parser->counted_offset <= position->offset;
+                   parser->counted_line_start == position->line_start &&
+                   parser->counted_offset <= position->offset;
     uint32_t from = goes_on ? parser->counted_offset : position->line_start;
     size_t column = goes_on ? parser->counted_column : 1;
 
@@ -34,8 +35,8 @@ static size_t column_of(struct parser *parser, const struct policy_position *pos
     return column;
 }
 
-static bool record(struct parser *parser, const char *file, struct policy_diagnostic diagnostic, const char *format,
-                   va_list arguments)
+static bool record(struct parser *parser, const char *file, struct policy_diagnostic diagnostic,
+                   const char *format, va_list arguments)
 {
     struct policy_diagnostics *all = parser->diagnostics;
 
@@ -137,7 +138,8 @@ void policy_diagnostics_free(struct policy_diagnostics *diagnostics)
     *diagnostics = (struct policy_diagnostics){0};
 }
 
-void policy_locate(const struct policy *policy, const struct policy_position *position, size_t *line, size_t *column)
+void policy_locate(const struct policy *policy, const struct policy_position *position, size_t *line,
+                   size_t *column)
 {
     const char *text = policy->files[position->file].text;
 

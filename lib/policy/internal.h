@@ -1,6 +1,7 @@
 /*
- * Shared by the files of lib/policy, and by nobody else. A policy is read in two passes: the first (load.c, with lex.c) cuts
- * every file into statements and gathers the definitions, the second (statements.c) replaces and understands.
+ * Shared by the files of lib/policy, and by nobody else. A policy is read in two passes: the first (load.c,
+ * with lex.c) cuts every file into statements and gathers the definitions, the second (statements.c) replaces
+ * and understands.
  */
 #ifndef POLICY_INTERNAL_H
 #define POLICY_INTERNAL_H
@@ -36,7 +37,7 @@ struct word {
 struct statement {
     uint16_t keyword; /* index in the table of statements */
     uint16_t file;
-    uint32_t first;   /* index of its first word, the keyword */
+    uint32_t first; /* index of its first word, the keyword */
     uint32_t count;
 };
 
@@ -106,7 +107,8 @@ struct parser {
     bool has_read_only, has_writable, has_container;
     struct policy_position container_position, unrestricted_position;
 
-    /* where the last diagnostic's column was counted to, so that many in one line cost no more than one pass over it */
+    /* where the last diagnostic's column was counted to, so that many in one line cost no more than one pass
+     * over it */
     uint16_t counted_file;
     uint32_t counted_line_start, counted_offset;
     size_t counted_column;
@@ -128,22 +130,26 @@ void suggest(char out[static NAME_SIZE + 32], const char *word, size_t count,
 
 /* ---- lex.c ---- */
 
-/* Cuts the next statement of files[file] into words, appended to parser->words; *cursor (zeroed at first) moves past it. Lines
- * without a statement, and statements with a fault (which is recorded), are passed over. False at the end of the file. */
+/* Cuts the next statement of files[file] into words, appended to parser->words; *cursor (zeroed at first)
+ * moves past it. Lines without a statement, and statements with a fault (which is recorded), are passed over.
+ * False at the end of the file. */
 struct cursor {
     uint32_t offset, line, line_start;
 };
-bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first, uint32_t *count);
+bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first,
+                   uint32_t *count);
 
 /* Where a word stands, `skip` bytes into it. */
 struct policy_position position_of(size_t file, const struct word *word, uint32_t skip);
 
 /*
- * The value of files[file]'s `word` from its source byte *from on, up to the first `stop` ('\0': none) that stands in the source
- * unescaped, or to the end. *from moves past what was taken and the stop; it is word->length + 1 where no stop was met. The text
- * ends in NUL where `stop` is '\0'. False: a fault was recorded.
+ * The value of files[file]'s `word` from its source byte *from on, up to the first `stop` ('\0': none) that
+ * stands in the source unescaped, or to the end. *from moves past what was taken and the stop; it is
+ * word->length + 1 where no stop was met. The text ends in NUL where `stop` is '\0'. False: a fault was
+ * recorded.
  */
-bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop, struct slice *value);
+bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop,
+                struct slice *value);
 /* The whole value, with its NUL. NULL: a fault was recorded. */
 const char *word_text(struct parser *parser, size_t file, const struct word *word);
 
@@ -153,10 +159,14 @@ bool is_name(const char *text, size_t length);
 /* ---- load.c ---- */
 
 struct definition *find_definition(const struct parser *parser, const char *name);
-/* The definition's value with its own replacements made; false: a fault was recorded. `position`: where it is used. */
-bool definition_value(struct parser *parser, const char *name, const struct policy_position *position, struct slice *value);
-/* Whether a value given by `position` is, so far, the one that holds; a second one in a file is recorded as a fault. */
-bool claim(struct parser *parser, struct slot *slot, const char *what, const struct policy_position *position);
+/* The definition's value with its own replacements made; false: a fault was recorded. `position`: where it is
+ * used. */
+bool definition_value(struct parser *parser, const char *name, const struct policy_position *position,
+                      struct slice *value);
+/* Whether a value given by `position` is, so far, the one that holds; a second one in a file is recorded as a
+ * fault. */
+bool claim(struct parser *parser, struct slot *slot, const char *what,
+           const struct policy_position *position);
 /* Records a fault where no file that gave the value includes all the others that did. */
 bool check_claims(struct parser *parser, const struct slot *slot);
 
@@ -166,7 +176,7 @@ enum pass_one { PASS_TWO, IS_POLICY, IS_INCLUDE, IS_DEFINE };
 
 struct keyword {
     const char *name;
-    const char *form; /* for messages */
+    const char *form;     /* for messages */
     uint32_t least, most; /* words after the keyword */
     enum pass_one pass_one;
     bool (*parse)(struct parser *parser, const struct statement *statement);

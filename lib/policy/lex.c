@@ -6,8 +6,8 @@ enum class { ORDINARY, BLANK, NEWLINE, QUOTE, ESCAPE, REPLACEMENT, CONTROL, HIGH
 
 /* One look-up a byte: most of a policy is ORDINARY. */
 static const unsigned char class_of[256] = {
-    [0 ... 8] = CONTROL, ['\t'] = BLANK, ['\n'] = NEWLINE, [11 ... 31] = CONTROL, [' '] = BLANK,
-    ['"'] = QUOTE,       ['\\'] = ESCAPE, ['$'] = REPLACEMENT, [127] = CONTROL, [128 ... 255] = HIGH,
+    [0 ... 8] = CONTROL, ['\t'] = BLANK,  ['\n'] = NEWLINE,    [11 ... 31] = CONTROL, [' '] = BLANK,
+    ['"'] = QUOTE,       ['\\'] = ESCAPE, ['$'] = REPLACEMENT, [127] = CONTROL,       [128 ... 255] = HIGH,
 };
 
 bool is_name(const char *text, size_t length)
@@ -17,8 +17,8 @@ bool is_name(const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         char letter = text[i];
 
-        if (!((letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
-              letter == '_'))
+        if (!((letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
+              (letter >= '0' && letter <= '9') || letter == '_'))
             return false;
     }
     return true;
@@ -36,8 +36,10 @@ struct scan {
 
 static bool scan_fault(struct scan *scan, uint32_t offset, const char *message)
 {
-    struct policy_position position = {
-        .file = (uint16_t)scan->file, .line = scan->at.line, .line_start = scan->at.line_start, .offset = offset};
+    struct policy_position position = {.file = (uint16_t)scan->file,
+                                       .line = scan->at.line,
+                                       .line_start = scan->at.line_start,
+                                       .offset = offset};
 
     return complain(scan->parser, &position, "%s", message);
 }
@@ -66,7 +68,8 @@ static bool pass_unusual(struct scan *scan)
     size_t length = utf8_sequence(here, scan->size - scan->at.offset);
 
     if (!length)
-        return scan_fault(scan, scan->at.offset, "invalid UTF-8; a policy is UTF-8 text, and \\xHH writes any other byte");
+        return scan_fault(scan, scan->at.offset,
+                          "invalid UTF-8; a policy is UTF-8 text, and \\xHH writes any other byte");
     if (length == 1 && *here == '\0')
         return scan_fault(scan, scan->at.offset, "NUL byte; a policy is UTF-8 text");
     if (length == 1 && *here == '\r')
@@ -108,7 +111,8 @@ static bool pass_escape(struct scan *scan)
     if (letter == '\n') {
         scan->at.offset++;
         if (at_end(scan))
-            return scan_fault(scan, start, "backslash at the end of the file; nothing follows that it could continue");
+            return scan_fault(scan, start,
+                              "backslash at the end of the file; nothing follows that it could continue");
         next_line(scan);
         return true;
     }
@@ -123,7 +127,8 @@ static bool pass_escape(struct scan *scan)
         return true;
     }
     if (!letter || !strchr("\\\"#$nt", letter))
-        return scan_fault(scan, start, "unknown escape; expected \\\\ \\\" \\# \\$ \\n \\t \\xHH or the end of the line");
+        return scan_fault(scan, start,
+                          "unknown escape; expected \\\\ \\\" \\# \\$ \\n \\t \\xHH or the end of the line");
     scan->at.offset += 2;
     return true;
 }
@@ -134,8 +139,11 @@ static bool pass_replacement(struct scan *scan)
 
     while (end - name < NAME_SIZE && byte_at(scan, end) != '}' && byte_at(scan, end) != '\n')
         end++;
-    if (byte_at(scan, start + 1) != '{' || byte_at(scan, end) != '}' || !is_name(scan->text + name, end - name))
-        return scan_fault(scan, start, "'$' does not begin a replacement; expected ${NAME}, or \\$ for the character itself");
+    if (byte_at(scan, start + 1) != '{' || byte_at(scan, end) != '}' ||
+        !is_name(scan->text + name, end - name))
+        return scan_fault(scan, start,
+                          "'$' does not begin a replacement; expected ${NAME}, or \\$ for the character "
+                          "itself");
     scan->at.offset = end + 1;
     return true;
 }
@@ -172,12 +180,16 @@ static bool pass_word(struct scan *scan, struct word *word)
     }
     if (is_quoted)
         return scan_fault(scan, quote, "unclosed quote; expected '\"' before the end of the line");
-    *word = (struct word){.offset = start, .length = (scan->at.offset - start) & 0x7fffffff, .is_plain = is_plain,
-                          .line = begin.line, .line_start = begin.line_start};
+    *word = (struct word){.offset = start,
+                          .length = (scan->at.offset - start) & 0x7fffffff,
+                          .is_plain = is_plain,
+                          .line = begin.line,
+                          .line_start = begin.line_start};
     return true;
 }
 
-/* Moves to the next word of this statement. False at the end of the statement or on a fault (*is_good tells which). */
+/* Moves to the next word of this statement. False at the end of the statement or on a fault (*is_good tells
+ * which). */
 static bool find_word(struct scan *scan, bool *is_good)
 {
     for (;;) {
@@ -218,10 +230,14 @@ static bool scan_statement(struct scan *scan)
     return is_good;
 }
 
-bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first, uint32_t *count)
+bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first,
+                   uint32_t *count)
 {
-    struct scan scan = {.parser = parser, .file = file, .text = parser->sources[file].text,
-                        .size = (uint32_t)parser->files[file].size, .at = *cursor};
+    struct scan scan = {.parser = parser,
+                        .file = file,
+                        .text = parser->sources[file].text,
+                        .size = (uint32_t)parser->files[file].size,
+                        .at = *cursor};
 
     if (!scan.at.line)
         scan.at.line = 1;
@@ -252,8 +268,10 @@ bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, ui
 
 struct policy_position position_of(size_t file, const struct word *word, uint32_t skip)
 {
-    return (struct policy_position){
-        .file = (uint16_t)file, .line = word->line, .line_start = word->line_start, .offset = word->offset + skip};
+    return (struct policy_position){.file = (uint16_t)file,
+                                    .line = word->line,
+                                    .line_start = word->line_start,
+                                    .offset = word->offset + skip};
 }
 
 /* A value under construction: the source is at most as long, so only replacements make it grow. */
@@ -313,11 +331,13 @@ static bool value_replace(struct parser *parser, struct value *value, const char
     if (value->length + replacement.length > POLICY_MAX_WORD_SIZE)
         return complain(parser, position, "word too long; after replacement it may have 65536 bytes");
     if (parser->replaced > POLICY_MAX_REPLACED)
-        return complain(parser, position, "too much text from replacements; all of it together may have 16 MiB");
+        return complain(parser, position,
+                        "too much text from replacements; all of it together may have 16 MiB");
     return value_add(parser, value, replacement.text, replacement.length);
 }
 
-static bool decode(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop, struct slice *slice)
+static bool decode(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop,
+                   struct slice *slice)
 {
     const char *raw = parser->sources[file].text + word->offset;
     struct value value = {0};
@@ -348,7 +368,8 @@ static bool decode(struct parser *parser, size_t file, const struct word *word, 
     return true;
 }
 
-bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop, struct slice *value)
+bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop,
+                struct slice *value)
 {
     char *text = parser->sources[file].text + word->offset;
     const char *found;

@@ -4,8 +4,8 @@
 #include <search.h>
 #include <string.h>
 
-static bool read_policy_file(struct parser *parser, const char *name, unsigned depth, const struct policy_position *included_at,
-                             bool may_be_missing);
+static bool read_policy_file(struct parser *parser, const char *name, unsigned depth,
+                             const struct policy_position *included_at, bool may_be_missing);
 
 /* ---- Values that may be given once a file ---- */
 
@@ -35,8 +35,10 @@ bool check_claims(struct parser *parser, const struct slot *slot)
         return true;
     while (!((slot->files & ~beaten) >> other & 1))
         other++;
-    return complain(parser, &slot->position, "%s is also given in %s, and neither file includes the other; a file that includes "
-                    "both must decide", slot->what, parser->files[other].name);
+    return complain(parser, &slot->position,
+                    "%s is also given in %s, and neither file includes the other; a file that includes "
+                    "both must decide",
+                    slot->what, parser->files[other].name);
 }
 
 /* ---- Definitions ---- */
@@ -61,8 +63,8 @@ static struct definition *add_definition(struct parser *parser, const char *name
     if (definition)
         return definition;
     definition = store_get(parser->policy->store, sizeof *definition);
-    if (!definition || array_reserve(&parser->definitions, &parser->definition_capacity, parser->definition_count,
-                                     sizeof(struct definition *)) < 0)
+    if (!definition || array_reserve(&parser->definitions, &parser->definition_capacity,
+                                     parser->definition_count, sizeof(struct definition *)) < 0)
         return NULL;
     *definition = (struct definition){.name = name};
     if (!tsearch(definition, &parser->definition_tree, compare_definitions))
@@ -71,7 +73,8 @@ static struct definition *add_definition(struct parser *parser, const char *name
     return definition;
 }
 
-static bool add_outside_definitions(struct parser *parser, const struct policy_definition *definitions, size_t count)
+static bool add_outside_definitions(struct parser *parser, const struct policy_definition *definitions,
+                                    size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct definition *definition = add_definition(parser, definitions[i].name);
@@ -106,12 +109,14 @@ static void check_definitions(struct parser *parser)
             continue;
         }
         suggest(hint, definition->name, parser->definition_count, policy_definition_name, parser);
-        complain_of_file(parser, NULL, 0, "--define %s: the policy has no such definition%s", definition->name, hint);
+        complain_of_file(parser, NULL, 0, "--define %s: the policy has no such definition%s",
+                         definition->name, hint);
     }
 }
 
 /* Its value, from the word that holds; replacements in it are made first. */
-static bool resolve(struct parser *parser, struct definition *definition, const struct policy_position *position)
+static bool resolve(struct parser *parser, struct definition *definition,
+                    const struct policy_position *position)
 {
     uint32_t from = 0;
 
@@ -119,21 +124,24 @@ static bool resolve(struct parser *parser, struct definition *definition, const 
         return complain(parser, position, "the definition of '%s' leads back to itself", definition->name);
     if (definition->state == DEFINITION_RAW) {
         definition->state = DEFINITION_IN_USE;
-        definition->state = word_value(parser, definition->slot.winner, &definition->word, &from, '\0', &definition->value)
-                                ? DEFINITION_KNOWN
-                                : DEFINITION_BROKEN;
+        definition->state =
+            word_value(parser, definition->slot.winner, &definition->word, &from, '\0', &definition->value)
+                ? DEFINITION_KNOWN
+                : DEFINITION_BROKEN;
     }
     return definition->state == DEFINITION_KNOWN;
 }
 
-bool definition_value(struct parser *parser, const char *name, const struct policy_position *position, struct slice *value)
+bool definition_value(struct parser *parser, const char *name, const struct policy_position *position,
+                      struct slice *value)
 {
     struct definition *definition = find_definition(parser, name);
     char hint[NAME_SIZE + 32];
 
     if (!definition || !definition->slot.files) {
         suggest(hint, name, parser->definition_count, policy_definition_name, parser);
-        return complain(parser, position, "'%s' is not defined%s; expected a statement: define %s VALUE", name, hint, name);
+        return complain(parser, position, "'%s' is not defined%s; expected a statement: define %s VALUE",
+                        name, hint, name);
     }
     if (!resolve(parser, definition, position))
         return false;
@@ -157,7 +165,8 @@ static bool define(struct parser *parser, const struct statement *statement)
     char *copy;
 
     if (!name->is_plain || !is_name(source, name->length))
-        return complain(parser, &position, "'%.*s' is not a name; expected letters, digits and '_', at most 63, no digit first",
+        return complain(parser, &position,
+                        "'%.*s' is not a name; expected letters, digits and '_', at most 63, no digit first",
                         (int)(name->length > NAME_SIZE ? NAME_SIZE : name->length), source);
     copy = store_get(parser->policy->store, name->length + 1);
     if (!copy)
@@ -195,7 +204,8 @@ static bool include(struct parser *parser, const struct statement *statement, un
     char *path;
 
     if (has_replacement(parser, statement->file, &word))
-        return complain(parser, &position, "a replacement cannot name an included file; expected its name itself");
+        return complain(parser, &position,
+                        "a replacement cannot name an included file; expected its name itself");
     name = word_text(parser, statement->file, &word);
     if (!name)
         return false;
@@ -224,13 +234,16 @@ static bool find_keyword(struct parser *parser, struct statement *statement)
 
     memcpy(copy, source, word->length < NAME_SIZE ? word->length : NAME_SIZE - 1);
     for (size_t i = 0; i < keyword_count; i++)
-        if (strlen(keyword_table[i].name) == word->length && !memcmp(source, keyword_table[i].name, word->length)) {
+        if (strlen(keyword_table[i].name) == word->length &&
+            !memcmp(source, keyword_table[i].name, word->length)) {
             statement->keyword = (uint16_t)i;
             return true;
         }
     suggest(hint, copy, keyword_count, keyword_name, NULL);
-    return complain(parser, &position, "unknown statement '%s'%s; expected policy, include, define, run, private, directory, "
-                    "require, allow, unrestricted, audit, environment, limit, container or expect", copy, hint);
+    return complain(parser, &position,
+                    "unknown statement '%s'%s; expected policy, include, define, run, private, directory, "
+                    "require, allow, unrestricted, audit, environment, limit, container or expect",
+                    copy, hint);
 }
 
 static bool check_form(struct parser *parser, const struct statement *statement)
@@ -241,7 +254,8 @@ static bool check_form(struct parser *parser, const struct statement *statement)
 
     if (given >= keyword->least && given <= keyword->most)
         return true;
-    return complain(parser, &position, "too %s words; expected: %s", given < keyword->least ? "few" : "many", keyword->form);
+    return complain(parser, &position, "too %s words; expected: %s", given < keyword->least ? "few" : "many",
+                    keyword->form);
 }
 
 static bool check_version(struct parser *parser, const struct statement *statement, bool is_first)
@@ -252,13 +266,15 @@ static bool check_version(struct parser *parser, const struct statement *stateme
 
     if (!is_first) {
         position = position_of(statement->file, &parser->words[statement->first], 0);
-        return complain(parser, &position, "'policy' in the middle of a file; it is the first statement and stands once");
+        return complain(parser, &position,
+                        "'policy' in the middle of a file; it is the first statement and stands once");
     }
     if (has_replacement(parser, statement->file, version))
         return complain(parser, &position, "a replacement cannot give the version; expected: policy 1");
     text = word_text(parser, statement->file, version);
     if (text && strcmp(text, "1") != 0)
-        return complain(parser, &position, "unknown version '%s' of the language; this build knows: policy 1", text);
+        return complain(parser, &position, "unknown version '%s' of the language; this build knows: policy 1",
+                        text);
     return text;
 }
 
@@ -269,7 +285,8 @@ static bool take_statement(struct parser *parser, struct statement *statement, b
     bool is_known = find_keyword(parser, statement);
 
     if (is_first && (!is_known || keyword_table[statement->keyword].pass_one != IS_POLICY))
-        complain(parser, &position, "the file does not begin with a version; its first statement is: policy 1");
+        complain(parser, &position,
+                 "the file does not begin with a version; its first statement is: policy 1");
     if (!is_known || !check_form(parser, statement))
         return false;
     switch (keyword_table[statement->keyword].pass_one) {
@@ -282,7 +299,8 @@ static bool take_statement(struct parser *parser, struct statement *statement, b
     case PASS_TWO:
         break;
     }
-    if (array_reserve(&parser->statements, &parser->statement_capacity, parser->statement_count, sizeof *statement) < 0)
+    if (array_reserve(&parser->statements, &parser->statement_capacity, parser->statement_count,
+                      sizeof *statement) < 0)
         return out_of_memory(parser);
     parser->statements[parser->statement_count++] = *statement;
     return true;
@@ -296,7 +314,8 @@ static void take_file(struct parser *parser, size_t file, unsigned depth)
     bool is_first = true;
 
     if (parser->files[file].size >= 3 && !memcmp(parser->sources[file].text, byte_order_mark, 3)) {
-        complain_of_file(parser, parser->files[file].name, file, "byte order mark; save the file as UTF-8 without one");
+        complain_of_file(parser, parser->files[file].name, file,
+                         "byte order mark; save the file as UTF-8 without one");
         return;
     }
     while (lex_statement(parser, file, &cursor, &first, &count)) {
@@ -306,12 +325,15 @@ static void take_file(struct parser *parser, size_t file, unsigned depth)
         is_first = false;
     }
     if (is_first && !parser->diagnostics->count)
-        complain_of_file(parser, parser->files[file].name, file, "no statement; a policy begins with: policy 1");
+        complain_of_file(parser, parser->files[file].name, file,
+                         "no statement; a policy begins with: policy 1");
 }
 
-static bool include_fault(struct parser *parser, const struct policy_position *at, const char *name, const char *reason)
+static bool include_fault(struct parser *parser, const struct policy_position *at, const char *name,
+                          const char *reason)
 {
-    return at ? complain(parser, at, "cannot include %s: %s", name, reason) : complain_of_file(parser, name, 0, "%s", reason);
+    return at ? complain(parser, at, "cannot include %s: %s", name, reason)
+              : complain_of_file(parser, name, 0, "%s", reason);
 }
 
 /* The index of a file already read, or parser->file_count. */
@@ -319,26 +341,32 @@ static size_t known_file(const struct parser *parser, uint64_t device, uint64_t 
 {
     size_t i = 0;
 
-    while (i < parser->file_count && (parser->sources[i].device != device || parser->sources[i].inode != inode))
+    while (i < parser->file_count &&
+           (parser->sources[i].device != device || parser->sources[i].inode != inode))
         i++;
     return i;
 }
 
-/* Reads a file that is not known yet into files[file_count]; *file is its index, or that of the same file read before. */
-static bool open_source(struct parser *parser, const char *name, const struct policy_position *at, bool may_be_missing, size_t *file)
+/* Reads a file that is not known yet into files[file_count]; *file is its index, or that of the same file
+ * read before. */
+static bool open_source(struct parser *parser, const char *name, const struct policy_position *at,
+                        bool may_be_missing, size_t *file)
 {
     struct source source = {.is_open = true};
     char reason[256] = "";
     size_t size, known;
-    int fault = parser->read(parser->read_context, name, &source.text, &size, &source.device, &source.inode, reason, sizeof reason);
+    int fault = parser->read(parser->read_context, name, &source.text, &size, &source.device, &source.inode,
+                             reason, sizeof reason);
 
     if (fault)
-        return (may_be_missing && (fault == ENOENT || fault == ENOTDIR)) || include_fault(parser, at, name, reason);
+        return (may_be_missing && (fault == ENOENT || fault == ENOTDIR)) ||
+               include_fault(parser, at, name, reason);
     known = known_file(parser, source.device, source.inode);
     *file = known;
     if (known < parser->file_count) {
         free(source.text);
-        return !parser->sources[known].is_open || include_fault(parser, at, name, "it includes itself, directly or by way of others");
+        return !parser->sources[known].is_open ||
+               include_fault(parser, at, name, "it includes itself, directly or by way of others");
     }
     if (known == POLICY_MAX_FILES) {
         free(source.text);
@@ -350,8 +378,8 @@ static bool open_source(struct parser *parser, const char *name, const struct po
     return true;
 }
 
-/* Every file that is being read includes `file`, and what that one includes. Told before it is read, so that whose value holds is
- * known while its statements are taken. */
+/* Every file that is being read includes `file`, and what that one includes. Told before it is read, so that
+ * whose value holds is known while its statements are taken. */
 static void note_inclusion(struct parser *parser, size_t file)
 {
     for (size_t i = 0; i < parser->file_count; i++)
@@ -359,13 +387,14 @@ static void note_inclusion(struct parser *parser, size_t file)
             parser->files[i].includes |= (uint64_t)1 << file | parser->files[file].includes;
 }
 
-static bool read_policy_file(struct parser *parser, const char *name, unsigned depth, const struct policy_position *included_at,
-                             bool may_be_missing)
+static bool read_policy_file(struct parser *parser, const char *name, unsigned depth,
+                             const struct policy_position *included_at, bool may_be_missing)
 {
     size_t before = parser->file_count, file = POLICY_MAX_FILES;
 
     if (depth > POLICY_MAX_DEPTH)
-        return include_fault(parser, included_at, name, "includes are nested too deeply; 16 levels are allowed");
+        return include_fault(parser, included_at, name,
+                             "includes are nested too deeply; 16 levels are allowed");
     if (!open_source(parser, name, included_at, may_be_missing, &file))
         return false;
     if (file == POLICY_MAX_FILES)
@@ -385,11 +414,13 @@ static void keep(void *node)
     (void)node; /* the store owns it */
 }
 
-static bool parse(struct parser *parser, const char *file, const struct policy_definition *definitions, size_t count)
+static bool parse(struct parser *parser, const char *file, const struct policy_definition *definitions,
+                  size_t count)
 {
     bool is_good = true;
 
-    if (!add_outside_definitions(parser, definitions, count) || !read_policy_file(parser, file, 1, NULL, false))
+    if (!add_outside_definitions(parser, definitions, count) ||
+        !read_policy_file(parser, file, 1, NULL, false))
         return false;
     check_definitions(parser);
     for (size_t i = 0; i < parser->statement_count; i++)
@@ -413,10 +444,12 @@ static bool keep_files(struct parser *parser)
     return true;
 }
 
-struct policy *policy_load(const char *file, const struct policy_definition *definitions, size_t definition_count,
-                           policy_read_function *read, void *context, struct policy_diagnostics *diagnostics)
+struct policy *policy_load(const char *file, const struct policy_definition *definitions,
+                           size_t definition_count, policy_read_function *read, void *context,
+                           struct policy_diagnostics *diagnostics)
 {
-    struct parser parser = {.diagnostics = diagnostics, .read = read ? read : policy_read_file, .read_context = context};
+    struct parser parser = {
+        .diagnostics = diagnostics, .read = read ? read : policy_read_file, .read_context = context};
     struct policy *policy = calloc(1, sizeof *policy);
 
     if (policy)

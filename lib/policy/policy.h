@@ -1,30 +1,22 @@
 /*
  * The policy language: what a policy file says, as data.
  *
- * This library reads policy files and nothing else of the system; it knows the names and numbers of Landlock's access rights, not
- * its system calls. The language, version 1 (words, quotes, escapes and replacement are told in landlock-exec.policy(5)):
+ * This library reads policy files and nothing else of the system; it knows the names and numbers of
+ * Landlock's access rights, not its system calls. The language, version 1 (words, quotes, escapes and
+ * replacement are told in landlock-exec.policy(5)):
  *
- *     policy      = { [ statement ] [ comment ] newline } ;                  (* the first statement is "policy 1" *)
- *     statement   = "policy" "1"
- *                 | "include" [ "-" ] FILE
- *                 | "define" NAME VALUE
- *                 | "run" PROGRAM { ARGUMENT }
- *                 | "private" PATH { PATH }
- *                 | "directory" PATH
- *                 | "require" ( "abi" NUMBER | rights )
- *                 | "allow" rights ( path { path } | ports { ports } )       (* file rights | network rights *)
- *                 | "unrestricted" rights
+ *     policy      = { [ statement ] [ comment ] newline } ;                  (* the first statement is
+ * "policy 1" *) statement   = "policy" "1" | "include" [ "-" ] FILE | "define" NAME VALUE | "run" PROGRAM {
+ * ARGUMENT } | "private" PATH { PATH } | "directory" PATH | "require" ( "abi" NUMBER | rights ) | "allow"
+ * rights ( path { path } | ports { ports } )       (* file rights | network rights *) | "unrestricted" rights
  *                 | "audit" ( "on" | "off" )
  *                 | "environment" ( "keep" pattern { pattern } | "set" NAME "=" VALUE { NAME "=" VALUE } )
  *                 | "limit" RESOURCE SIZE
  *                 | "container" ( "check" ( "old-abi" | "always" ) | "uid" NUMBER | "capabilities" "none"
- *                               | "read-only" PATH { PATH } | "writable" ( PRESET | PATH ) { PRESET | PATH } )
- *                 | "expect" ( "allowed" | "denied" ) rights ( PATH { PATH } | ports { ports } ) ;
- *     rights      = ( RIGHT | GROUP ) { "," ( RIGHT | GROUP ) } ;
- *     path        = [ "-" ] PATH ;                                            (* "-": may be missing *)
- *     ports       = PORT [ "-" PORT ] ;
- *     pattern     = NAME [ "*" ] ;
- *     comment     = "#" { any character } ;
+ *                               | "read-only" PATH { PATH } | "writable" ( PRESET | PATH ) { PRESET | PATH }
+ * ) | "expect" ( "allowed" | "denied" ) rights ( PATH { PATH } | ports { ports } ) ; rights      = ( RIGHT |
+ * GROUP ) { "," ( RIGHT | GROUP ) } ; path        = [ "-" ] PATH ; (* "-": may be missing *) ports       =
+ * PORT [ "-" PORT ] ; pattern     = NAME [ "*" ] ; comment     = "#" { any character } ;
  */
 #ifndef POLICY_H
 #define POLICY_H
@@ -88,8 +80,8 @@ struct policy_group {
     const char *help;
 };
 
-/* The one table of rights, in the order of their bits, and the one of groups: parsing, messages, help, completion and
- * landlock-exec.policy(5) come from them. */
+/* The one table of rights, in the order of their bits, and the one of groups: parsing, messages, help,
+ * completion and landlock-exec.policy(5) come from them. */
 extern const struct policy_right policy_right_table[];
 extern const size_t policy_right_count;
 extern const struct policy_group policy_group_table[];
@@ -166,8 +158,8 @@ struct policy_setting {
 
 /* `environment keep` */
 struct policy_pattern {
-    const char *name;   /* without the "*" */
-    bool is_prefix;     /* NAME ended in "*" */
+    const char *name; /* without the "*" */
+    bool is_prefix;   /* NAME ended in "*" */
     struct policy_position position;
 };
 
@@ -180,8 +172,8 @@ struct policy_limit {
 /* One row of the table of `limit` resources. */
 struct policy_resource {
     const char *name;
-    int resource;   /* setrlimit(2) */
-    bool is_size;   /* bytes: K, M, G and T may follow */
+    int resource; /* setrlimit(2) */
+    bool is_size; /* bytes: K, M, G and T may follow */
     const char *help;
 };
 extern const struct policy_resource policy_resource_table[];
@@ -212,16 +204,17 @@ struct policy_container {
 
 /* A file that the policy was read from. */
 struct policy_file {
-    const char *name;   /* as it was named, an include's below its including file's folder */
-    const char *text;   /* its bytes, some separators overwritten with NUL */
+    const char *name; /* as it was named, an include's below its including file's folder */
+    const char *text; /* its bytes, some separators overwritten with NUL */
     size_t size;
-    uint64_t includes;  /* bit i: includes files[i], directly or not */
+    uint64_t includes; /* bit i: includes files[i], directly or not */
 };
 
-/* A whole policy: every include read, every definition replaced. It owns all it points to. The arrays are in the order of
- * the lines, an include's lines standing where it is first included. */
+/* A whole policy: every include read, every definition replaced. It owns all it points to. The arrays are in
+ * the order of the lines, an include's lines standing where it is first included. */
 struct policy {
-    const struct policy_file *files; /* files[0] was named by the caller; the rest in the order first included */
+    const struct policy_file
+        *files; /* files[0] was named by the caller; the rest in the order first included */
     size_t file_count;
     const struct policy_path_rule *path_rules;
     size_t path_rule_count;
@@ -252,12 +245,12 @@ struct policy {
 
 /* Bounds, each an error beyond it. */
 enum {
-    POLICY_MAX_FILES = 64,                   /* a policy and all it includes */
-    POLICY_MAX_DEPTH = 16,                   /* includes within includes */
-    POLICY_MAX_FILE_SIZE = 8 * 1024 * 1024,  /* bytes */
-    POLICY_MAX_WORD_SIZE = 64 * 1024,        /* bytes, after replacement */
-    POLICY_MAX_REPLACED = 16 * 1024 * 1024,  /* bytes of all words with a replacement, together */
-    POLICY_MAX_DIAGNOSTICS = 1000            /* kept; the rest is counted */
+    POLICY_MAX_FILES = 64,                  /* a policy and all it includes */
+    POLICY_MAX_DEPTH = 16,                  /* includes within includes */
+    POLICY_MAX_FILE_SIZE = 8 * 1024 * 1024, /* bytes */
+    POLICY_MAX_WORD_SIZE = 64 * 1024,       /* bytes, after replacement */
+    POLICY_MAX_REPLACED = 16 * 1024 * 1024, /* bytes of all words with a replacement, together */
+    POLICY_MAX_DIAGNOSTICS = 1000           /* kept; the rest is counted */
 };
 
 /* A definition from outside (--define), used as it is. */
@@ -266,7 +259,8 @@ struct policy_definition {
     const char *value;
 };
 
-/* What is wrong, one entry a fault, in the order of files and lines. `message` reads "what is wrong; what was expected". */
+/* What is wrong, one entry a fault, in the order of files and lines. `message` reads "what is wrong; what was
+ * expected". */
 struct policy_diagnostic {
     char *file;          /* NULL: the fault is not in a file (--define) */
     size_t file_index;   /* the order of files */
@@ -282,34 +276,40 @@ struct policy_diagnostics {
 };
 
 /*
- * Gets one file's bytes. `name` is as in policy_file.name. On success: 0, *text a malloc'd buffer of *size bytes with room for
- * one byte more, which the policy will own, and *device and *inode telling whether two names are one file. On failure: the errno
- * that says whether the file is missing, with a reason such as "is a directory" in `reason` (of `reason_size` bytes).
+ * Gets one file's bytes. `name` is as in policy_file.name. On success: 0, *text a malloc'd buffer of *size
+ * bytes with room for one byte more, which the policy will own, and *device and *inode telling whether two
+ * names are one file. On failure: the errno that says whether the file is missing, with a reason such as "is
+ * a directory" in `reason` (of `reason_size` bytes).
  */
-typedef int policy_read_function(void *context, const char *name, char **text, size_t *size, uint64_t *device, uint64_t *inode,
-                                 char *reason, size_t reason_size);
+typedef int policy_read_function(void *context, const char *name, char **text, size_t *size, uint64_t *device,
+                                 uint64_t *inode, char *reason, size_t reason_size);
 
-/* A policy_read_function (context unused) that reads a regular file owned by root or by the real user ID, not writable by group or
- * others, of at most POLICY_MAX_FILE_SIZE bytes. Where this user namespace does not map root, the overflow UID stands for it
- * (user_namespaces(7)). A FIFO or a device is refused without waiting. */
+/* A policy_read_function (context unused) that reads a regular file owned by root or by the real user ID, not
+ * writable by group or others, of at most POLICY_MAX_FILE_SIZE bytes. Where this user namespace does not map
+ * root, the overflow UID stands for it (user_namespaces(7)). A FIFO or a device is refused without waiting.
+ */
 policy_read_function policy_read_file;
 
 /*
- * Reads the policy `file` and all it includes with `read` (NULL: policy_read_file). Returns the policy, to be freed with
- * policy_free(), or NULL: then `diagnostics` (zeroed before, freed by the caller with policy_diagnostics_free()) has at least one
- * entry or says that memory ran out. All faults are reported in one go.
+ * Reads the policy `file` and all it includes with `read` (NULL: policy_read_file). Returns the policy, to be
+ * freed with policy_free(), or NULL: then `diagnostics` (zeroed before, freed by the caller with
+ * policy_diagnostics_free()) has at least one entry or says that memory ran out. All faults are reported in
+ * one go.
  */
-struct policy *policy_load(const char *file, const struct policy_definition *definitions, size_t definition_count,
-                           policy_read_function *read, void *context, struct policy_diagnostics *diagnostics);
+struct policy *policy_load(const char *file, const struct policy_definition *definitions,
+                           size_t definition_count, policy_read_function *read, void *context,
+                           struct policy_diagnostics *diagnostics);
 
 void policy_free(struct policy *policy);
 
-/* Writes a line "FILE:LINE:COLUMN: error: MESSAGE" for each entry, and how many more there were; safe for a terminal. */
+/* Writes a line "FILE:LINE:COLUMN: error: MESSAGE" for each entry, and how many more there were; safe for a
+ * terminal. */
 void policy_diagnostics_write(FILE *out, const struct policy_diagnostics *diagnostics);
 void policy_diagnostics_free(struct policy_diagnostics *diagnostics);
 
 /* Line (from 1) and column (from 1, in characters) of a position. */
-void policy_locate(const struct policy *policy, const struct policy_position *position, size_t *line, size_t *column);
+void policy_locate(const struct policy *policy, const struct policy_position *position, size_t *line,
+                   size_t *column);
 
 /* Whether `path` is one that a policy may name; NULL, or what is wrong with it ("is not absolute"). */
 const char *policy_path_fault(const char *path);

@@ -24,9 +24,12 @@ static int judge(const struct stat *status, char *reason, size_t size)
     if (!S_ISREG(status->st_mode))
         return refuse(reason, size, EINVAL, "it is not a regular file");
     if (status->st_uid != getuid() && !is_roots(status->st_uid))
-        return refuse(reason, size, EPERM, "it belongs to another user; a policy must be root's or the caller's own (chown root FILE)");
+        return refuse(reason, size, EPERM,
+                      "it belongs to another user; a policy must be root's or the caller's own (chown root "
+                      "FILE)");
     if (status->st_mode & (S_IWGRP | S_IWOTH))
-        return refuse(reason, size, EPERM, "others may write it; a policy must be writable by its owner alone (chmod go-w FILE)");
+        return refuse(reason, size, EPERM,
+                      "others may write it; a policy must be writable by its owner alone (chmod go-w FILE)");
     if (status->st_size > POLICY_MAX_FILE_SIZE)
         return refuse(reason, size, EFBIG, "it is larger than 8 MiB");
     return 0;
@@ -59,8 +62,8 @@ static int read_to_end(int fd, size_t expected, char **text, size_t *size, char 
     return 0;
 }
 
-int policy_read_file(void *context, const char *name, char **text, size_t *size, uint64_t *device, uint64_t *inode, char *reason,
-                     size_t reason_size)
+int policy_read_file(void *context, const char *name, char **text, size_t *size, uint64_t *device,
+                     uint64_t *inode, char *reason, size_t reason_size)
 {
     auto_close int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;

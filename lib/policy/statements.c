@@ -11,7 +11,8 @@ static const struct word *word_at(const struct parser *parser, const struct stat
     return &parser->words[statement->first + i];
 }
 
-static struct policy_position place(const struct parser *parser, const struct statement *statement, uint32_t i)
+static struct policy_position place(const struct parser *parser, const struct statement *statement,
+                                    uint32_t i)
 {
     return position_of(statement->file, word_at(parser, statement, i), 0);
 }
@@ -22,8 +23,8 @@ static const char *text_at(struct parser *parser, const struct statement *statem
 }
 
 /* The index of word `i` in a list of names; -1: a fault was recorded. */
-static int choice_at(struct parser *parser, const struct statement *statement, uint32_t i, const char *const names[], int count,
-                     const char *expected)
+static int choice_at(struct parser *parser, const struct statement *statement, uint32_t i,
+                     const char *const names[], int count, const char *expected)
 {
     const char *text = text_at(parser, statement, i);
     struct policy_position position = place(parser, statement, i);
@@ -57,7 +58,8 @@ static bool parse_number(const char *text, size_t length, uint64_t most, uint64_
 static const char *right_name(size_t i, const void *context)
 {
     (void)context;
-    return i < policy_right_count ? policy_right_table[i].name : policy_group_table[i - policy_right_count].name;
+    return i < policy_right_count ? policy_right_table[i].name
+                                  : policy_group_table[i - policy_right_count].name;
 }
 
 static bool is_called(const char *name, const struct slice *word)
@@ -65,8 +67,8 @@ static bool is_called(const char *name, const struct slice *word)
     return strlen(name) == word->length && !memcmp(name, word->text, word->length);
 }
 
-static bool add_right(struct parser *parser, const struct policy_position *position, const struct slice *word, policy_rights *rights,
-                      policy_rights *singles)
+static bool add_right(struct parser *parser, const struct policy_position *position, const struct slice *word,
+                      policy_rights *rights, policy_rights *singles)
 {
     char copy[NAME_SIZE] = "", hint[NAME_SIZE + 32];
 
@@ -83,11 +85,14 @@ static bool add_right(struct parser *parser, const struct policy_position *posit
         }
     memcpy(copy, word->text, word->length < NAME_SIZE ? word->length : NAME_SIZE - 1);
     suggest(hint, copy, policy_right_count + policy_group_count, right_name, NULL);
-    return complain(parser, position, "unknown right '%s'%s; rights and groups are listed in landlock-exec.policy(5)", copy, hint);
+    return complain(parser, position,
+                    "unknown right '%s'%s; rights and groups are listed in landlock-exec.policy(5)", copy,
+                    hint);
 }
 
 /* RIGHTS: names and groups separated by commas. */
-static bool rights_at(struct parser *parser, const struct statement *statement, uint32_t i, policy_rights *rights, policy_rights *singles)
+static bool rights_at(struct parser *parser, const struct statement *statement, uint32_t i,
+                      policy_rights *rights, policy_rights *singles)
 {
     const struct word *word = word_at(parser, statement, i);
     bool is_good = true;
@@ -117,7 +122,7 @@ const char *policy_path_fault(const char *path)
         return "is longer than 4095 bytes";
     if (length == 1)
         return NULL;
-    for (const char *component = path + 1;; ) {
+    for (const char *component = path + 1;;) {
         const char *end = strchrnul(component, '/');
         size_t size = (size_t)(end - component);
 
@@ -132,8 +137,8 @@ const char *policy_path_fault(const char *path)
 }
 
 /* [-]PATH, or PATH. */
-static const char *path_at(struct parser *parser, const struct statement *statement, uint32_t i, bool may_be_optional,
-                           struct policy_position *position)
+static const char *path_at(struct parser *parser, const struct statement *statement, uint32_t i,
+                           bool may_be_optional, struct policy_position *position)
 {
     const struct word *word = word_at(parser, statement, i);
     const char *source = parser->sources[statement->file].text + word->offset, *fault;
@@ -151,11 +156,14 @@ static const char *path_at(struct parser *parser, const struct statement *statem
     fault = policy_path_fault(value.text);
     if (!fault)
         return value.text;
-    complain(parser, position, "path '%.256s' %s; expected an absolute path without empty, '.' or '..' components", value.text, fault);
+    complain(parser, position,
+             "path '%.256s' %s; expected an absolute path without empty, '.' or '..' components", value.text,
+             fault);
     return NULL;
 }
 
-static bool add_path(struct parser *parser, const struct policy_path **list, size_t *count, size_t *capacity, const struct policy_path *path)
+static bool add_path(struct parser *parser, const struct policy_path **list, size_t *count, size_t *capacity,
+                     const struct policy_path *path)
 {
     struct policy_path *items;
 
@@ -167,8 +175,8 @@ static bool add_path(struct parser *parser, const struct policy_path **list, siz
 }
 
 /* PATH... from word `i` on. */
-static bool paths_from(struct parser *parser, const struct statement *statement, uint32_t i, const struct policy_path **list,
-                       size_t *count, size_t *capacity)
+static bool paths_from(struct parser *parser, const struct statement *statement, uint32_t i,
+                       const struct policy_path **list, size_t *count, size_t *capacity)
 {
     bool is_good = true;
 
@@ -183,7 +191,8 @@ static bool paths_from(struct parser *parser, const struct statement *statement,
 
 /* ---- Ports ---- */
 
-static bool ports_at(struct parser *parser, const struct statement *statement, uint32_t i, uint16_t *first, uint16_t *last)
+static bool ports_at(struct parser *parser, const struct statement *statement, uint32_t i, uint16_t *first,
+                     uint16_t *last)
 {
     const struct word *word = word_at(parser, statement, i);
     struct policy_position position = place(parser, statement, i);
@@ -196,9 +205,10 @@ static bool ports_at(struct parser *parser, const struct statement *statement, u
     high = low;
     if (from <= word->length && !word_value(parser, statement->file, word, &from, '\0', &high))
         return false;
-    if (!parse_number(low.text, low.length, UINT16_MAX, &from_port) || !parse_number(high.text, high.length, UINT16_MAX, &to_port) ||
-        from_port > to_port)
-        return complain(parser, &position, "not a port or a range of ports; expected PORT or PORT-PORT, 0 to 65535");
+    if (!parse_number(low.text, low.length, UINT16_MAX, &from_port) ||
+        !parse_number(high.text, high.length, UINT16_MAX, &to_port) || from_port > to_port)
+        return complain(parser, &position,
+                        "not a port or a range of ports; expected PORT or PORT-PORT, 0 to 65535");
     *first = (uint16_t)from_port;
     *last = (uint16_t)to_port;
     return true;
@@ -207,7 +217,8 @@ static bool ports_at(struct parser *parser, const struct statement *statement, u
 /* ---- allow and expect ---- */
 
 /* The RIGHTS of an access: all of files or all of the network. */
-static bool access_at(struct parser *parser, const struct statement *statement, uint32_t i, policy_rights *rights, policy_rights *singles)
+static bool access_at(struct parser *parser, const struct statement *statement, uint32_t i,
+                      policy_rights *rights, policy_rights *singles)
 {
     struct policy_position position = place(parser, statement, i);
     char names[POLICY_RIGHTS_TEXT];
@@ -215,14 +226,19 @@ static bool access_at(struct parser *parser, const struct statement *statement, 
     if (!rights_at(parser, statement, i, rights, singles))
         return false;
     if (*rights & POLICY_ALL_SCOPES)
-        return complain(parser, &position, "%s is a scope and has no path or port; expected file rights or network rights (a scope can "
-                        "only be left out: unrestricted %s)", policy_rights_text(*rights & POLICY_ALL_SCOPES, names), names);
+        return complain(parser, &position,
+                        "%s is a scope and has no path or port; expected file rights or network rights (a "
+                        "scope can "
+                        "only be left out: unrestricted %s)",
+                        policy_rights_text(*rights & POLICY_ALL_SCOPES, names), names);
     if (*rights & POLICY_ALL_FS && *rights & POLICY_ALL_NET)
-        return complain(parser, &position, "file rights and network rights in one line; expected a line for each");
+        return complain(parser, &position,
+                        "file rights and network rights in one line; expected a line for each");
     return true;
 }
 
-static bool allow_path(struct parser *parser, const struct statement *statement, uint32_t i, policy_rights rights, policy_rights singles)
+static bool allow_path(struct parser *parser, const struct statement *statement, uint32_t i,
+                       policy_rights rights, policy_rights singles)
 {
     struct policy *policy = parser->policy;
     struct policy_path_rule rule = {.rights = rights, .singles = singles};
@@ -230,20 +246,23 @@ static bool allow_path(struct parser *parser, const struct statement *statement,
     rule.path = path_at(parser, statement, i, true, &rule.position);
     if (!rule.path)
         return false;
-    if (array_reserve(&policy->path_rules, &parser->path_rule_capacity, policy->path_rule_count, sizeof rule) < 0)
+    if (array_reserve(&policy->path_rules, &parser->path_rule_capacity, policy->path_rule_count,
+                      sizeof rule) < 0)
         return out_of_memory(parser);
     ((struct policy_path_rule *)policy->path_rules)[policy->path_rule_count++] = rule;
     return true;
 }
 
-static bool allow_ports(struct parser *parser, const struct statement *statement, uint32_t i, policy_rights rights)
+static bool allow_ports(struct parser *parser, const struct statement *statement, uint32_t i,
+                        policy_rights rights)
 {
     struct policy *policy = parser->policy;
     struct policy_port_rule rule = {.rights = rights, .position = place(parser, statement, i)};
 
     if (!ports_at(parser, statement, i, &rule.first, &rule.last))
         return false;
-    if (array_reserve(&policy->port_rules, &parser->port_rule_capacity, policy->port_rule_count, sizeof rule) < 0)
+    if (array_reserve(&policy->port_rules, &parser->port_rule_capacity, policy->port_rule_count,
+                      sizeof rule) < 0)
         return out_of_memory(parser);
     ((struct policy_port_rule *)policy->port_rules)[policy->port_rule_count++] = rule;
     return true;
@@ -270,11 +289,13 @@ static bool parse_allow(struct parser *parser, const struct statement *statement
     if (!access_at(parser, statement, 1, &rights, &singles))
         return check_paths(parser, statement, 2);
     for (uint32_t i = 2; i < statement->count; i++)
-        is_good &= rights & POLICY_ALL_NET ? allow_ports(parser, statement, i, rights) : allow_path(parser, statement, i, rights, singles);
+        is_good &= rights & POLICY_ALL_NET ? allow_ports(parser, statement, i, rights)
+                                           : allow_path(parser, statement, i, rights, singles);
     return is_good;
 }
 
-static bool expect_one(struct parser *parser, const struct statement *statement, uint32_t i, struct policy_expectation expectation)
+static bool expect_one(struct parser *parser, const struct statement *statement, uint32_t i,
+                       struct policy_expectation expectation)
 {
     struct policy *policy = parser->policy;
 
@@ -287,7 +308,8 @@ static bool expect_one(struct parser *parser, const struct statement *statement,
         if (!expectation.path)
             return false;
     }
-    if (array_reserve(&policy->expectations, &parser->expectation_capacity, policy->expectation_count, sizeof expectation) < 0)
+    if (array_reserve(&policy->expectations, &parser->expectation_capacity, policy->expectation_count,
+                      sizeof expectation) < 0)
         return out_of_memory(parser);
     ((struct policy_expectation *)policy->expectations)[policy->expectation_count++] = expectation;
     return true;
@@ -319,7 +341,9 @@ static bool parse_require_abi(struct parser *parser, const struct statement *sta
     if (!text)
         return false;
     if (!parse_number(text, strlen(text), POLICY_NEWEST_ABI, &abi) || !abi)
-        return complain(parser, &position, "'%.64s' is not a Landlock ABI that this build knows; expected 1 to %d", text, POLICY_NEWEST_ABI);
+        return complain(parser, &position,
+                        "'%.64s' is not a Landlock ABI that this build knows; expected 1 to %d", text,
+                        POLICY_NEWEST_ABI);
     if (abi > parser->policy->require_abi) {
         parser->policy->require_abi = (unsigned)abi;
         parser->policy->require_abi_position = position;
@@ -331,7 +355,8 @@ static bool parse_require(struct parser *parser, const struct statement *stateme
 {
     const struct word *word = word_at(parser, statement, 1);
     struct policy_position position = place(parser, statement, statement->count - 1);
-    bool is_abi = word->is_plain && word->length == 3 && !memcmp(parser->sources[statement->file].text + word->offset, "abi", 3);
+    bool is_abi = word->is_plain && word->length == 3 &&
+                  !memcmp(parser->sources[statement->file].text + word->offset, "abi", 3);
     policy_rights rights, singles;
 
     if (is_abi != (statement->count == 3))
@@ -356,7 +381,8 @@ static bool parse_unrestricted(struct parser *parser, const struct statement *st
         if (!(policy_right_table[i].traits & RIGHT_MAY_BE_UNRESTRICTED))
             refused |= policy_right_table[i].bit & rights;
     if (refused)
-        return complain(parser, &position, "%s is always restricted; expected network rights, scopes, resolve_unix or ioctl_dev",
+        return complain(parser, &position,
+                        "%s is always restricted; expected network rights, scopes, resolve_unix or ioctl_dev",
                         policy_rights_text(refused, names));
     parser->policy->unrestricted |= rights;
     parser->unrestricted_position = position;
@@ -365,7 +391,8 @@ static bool parse_unrestricted(struct parser *parser, const struct statement *st
 
 /* ---- Single values ---- */
 
-static bool claim_single(struct parser *parser, const struct statement *statement, enum single single, const char *what)
+static bool claim_single(struct parser *parser, const struct statement *statement, enum single single,
+                         const char *what)
 {
     struct policy_position position = place(parser, statement, 0);
 
@@ -422,7 +449,8 @@ static const char *resource_name(size_t i, const void *context)
     return policy_resource_table[i].name;
 }
 
-static const struct policy_resource *resource_at(struct parser *parser, const struct statement *statement, uint32_t i)
+static const struct policy_resource *resource_at(struct parser *parser, const struct statement *statement,
+                                                 uint32_t i)
 {
     const char *text = text_at(parser, statement, i);
     struct policy_position position = place(parser, statement, i);
@@ -434,7 +462,8 @@ static const struct policy_resource *resource_at(struct parser *parser, const st
         if (!strcmp(text, policy_resource_table[k].name))
             return &policy_resource_table[k];
     suggest(hint, text, policy_resource_count, resource_name, NULL);
-    complain(parser, &position, "unknown resource '%.64s'%s; resources are listed in landlock-exec.policy(5)", text, hint);
+    complain(parser, &position, "unknown resource '%.64s'%s; resources are listed in landlock-exec.policy(5)",
+             text, hint);
     return NULL;
 }
 
@@ -471,7 +500,8 @@ static bool parse_limit(struct parser *parser, const struct statement *statement
 
 static bool parse_private(struct parser *parser, const struct statement *statement)
 {
-    return paths_from(parser, statement, 1, &parser->policy->privates, &parser->policy->private_count, &parser->private_capacity);
+    return paths_from(parser, statement, 1, &parser->policy->privates, &parser->policy->private_count,
+                      &parser->private_capacity);
 }
 
 /* ---- environment ---- */
@@ -489,8 +519,10 @@ static bool keep_one(struct parser *parser, const struct statement *statement, u
     pattern.is_prefix = length && text[length - 1] == '*';
     length -= pattern.is_prefix;
     if (!is_name(text, length))
-        return complain(parser, &pattern.position, "'%.64s' is not the name of a variable; expected letters, digits and '_', at most "
-                        "63, no digit first; '*' may follow", text);
+        return complain(parser, &pattern.position,
+                        "'%.64s' is not the name of a variable; expected letters, digits and '_', at most "
+                        "63, no digit first; '*' may follow",
+                        text);
     name = store_get(policy->store, length + 1);
     if (!name || array_reserve(&policy->kept, &parser->kept_capacity, policy->kept_count, sizeof pattern) < 0)
         return out_of_memory(parser);
@@ -525,7 +557,8 @@ static bool add_setting(struct parser *parser, const struct policy_setting *sett
         return out_of_memory(parser);
     *node = (struct set_name){setting->assignment, setting->name_length, policy->setting_count};
     found = tsearch(node, &parser->setting_tree, compare_set_names);
-    if (!found || array_reserve(&policy->settings, &parser->setting_capacity, policy->setting_count, sizeof *setting) < 0)
+    if (!found || array_reserve(&policy->settings, &parser->setting_capacity, policy->setting_count,
+                                sizeof *setting) < 0)
         return out_of_memory(parser);
     node = *found;
     ((struct policy_setting *)policy->settings)[node->index] = *setting;
@@ -543,7 +576,8 @@ static bool set_one(struct parser *parser, const struct statement *statement, ui
     if (!word_value(parser, statement->file, word, &to_equals, '=', &name))
         return false;
     if (to_equals > word->length || !is_name(name.text, name.length))
-        return complain(parser, &setting.position, "not an assignment; expected NAME=VALUE, NAME being letters, digits and '_', at most "
+        return complain(parser, &setting.position,
+                        "not an assignment; expected NAME=VALUE, NAME being letters, digits and '_', at most "
                         "63, no digit first");
     if (!word_value(parser, statement->file, word, &from, '\0', &whole))
         return false;
@@ -555,7 +589,8 @@ static bool set_one(struct parser *parser, const struct statement *statement, ui
 static bool parse_environment(struct parser *parser, const struct statement *statement)
 {
     static const char *const actions[] = {"keep", "set"};
-    int action = choice_at(parser, statement, 1, actions, array_size(actions), "keep NAME... or set NAME=VALUE...");
+    int action =
+        choice_at(parser, statement, 1, actions, array_size(actions), "keep NAME... or set NAME=VALUE...");
     bool is_good = action >= 0;
 
     for (uint32_t i = 2; i < statement->count && action >= 0; i++)
@@ -618,14 +653,16 @@ static const char *preset_name(size_t i, const void *context)
 static bool add_writable(struct parser *parser, const struct statement *statement, uint32_t i)
 {
     struct policy_container *container = &parser->policy->container;
-    struct policy_path path = {.path = text_at(parser, statement, i), .position = place(parser, statement, i)};
+    struct policy_path path = {.path = text_at(parser, statement, i),
+                               .position = place(parser, statement, i)};
     char hint[NAME_SIZE + 32];
 
     if (!path.path)
         return false;
     if (path.path[0] == '/') {
         path.path = path_at(parser, statement, i, false, &path.position);
-        return path.path && add_path(parser, &container->writable, &container->writable_count, &parser->writable_capacity, &path);
+        return path.path && add_path(parser, &container->writable, &container->writable_count,
+                                     &parser->writable_capacity, &path);
     }
     for (size_t k = 0; k < policy_preset_count; k++)
         if (!strcmp(path.path, policy_preset_table[k].name)) {
@@ -633,8 +670,9 @@ static bool add_writable(struct parser *parser, const struct statement *statemen
             return true;
         }
     suggest(hint, path.path, policy_preset_count, preset_name, NULL);
-    return complain(parser, &path.position, "unknown preset '%.64s'%s; expected docker, podman, bubblewrap or an absolute path", path.path,
-                    hint);
+    return complain(parser, &path.position,
+                    "unknown preset '%.64s'%s; expected docker, podman, bubblewrap or an absolute path",
+                    path.path, hint);
 }
 
 static bool parse_writable(struct parser *parser, const struct statement *statement)
@@ -652,7 +690,8 @@ static bool parse_container(struct parser *parser, const struct statement *state
     static const char *const parts[] = {"check", "uid", "capabilities", "read-only", "writable"};
     enum { CHECK, UID, CAPABILITIES, READ_ONLY, WRITABLE };
     struct policy_container *container = &parser->policy->container;
-    int part = choice_at(parser, statement, 1, parts, array_size(parts), "check, uid, capabilities, read-only or writable");
+    int part = choice_at(parser, statement, 1, parts, array_size(parts),
+                         "check, uid, capabilities, read-only or writable");
 
     if (part < 0 || (part <= CAPABILITIES && !has_one_value(parser, statement, parts[part])))
         return false;
@@ -667,7 +706,8 @@ static bool parse_container(struct parser *parser, const struct statement *state
     if (part == WRITABLE)
         return parse_writable(parser, statement);
     parser->has_read_only = true;
-    return paths_from(parser, statement, 2, &container->read_only, &container->read_only_count, &parser->read_only_capacity);
+    return paths_from(parser, statement, 2, &container->read_only, &container->read_only_count,
+                      &parser->read_only_capacity);
 }
 
 /* ---- The table of statements ---- */
@@ -680,12 +720,15 @@ const struct keyword keyword_table[] = {
     {"private", "private PATH...", 1, UINT32_MAX - 1, PASS_TWO, parse_private},
     {"directory", "directory PATH", 1, 1, PASS_TWO, parse_directory},
     {"require", "require abi N, or: require RIGHTS", 1, 2, PASS_TWO, parse_require},
-    {"allow", "allow RIGHTS [-]PATH..., or: allow RIGHTS PORT[-PORT]...", 2, UINT32_MAX - 1, PASS_TWO, parse_allow},
+    {"allow", "allow RIGHTS [-]PATH..., or: allow RIGHTS PORT[-PORT]...", 2, UINT32_MAX - 1, PASS_TWO,
+     parse_allow},
     {"unrestricted", "unrestricted RIGHTS", 1, 1, PASS_TWO, parse_unrestricted},
     {"audit", "audit on|off", 1, 1, PASS_TWO, parse_audit},
-    {"environment", "environment keep NAME..., or: environment set NAME=VALUE...", 2, UINT32_MAX - 1, PASS_TWO, parse_environment},
+    {"environment", "environment keep NAME..., or: environment set NAME=VALUE...", 2, UINT32_MAX - 1,
+     PASS_TWO, parse_environment},
     {"limit", "limit RESOURCE VALUE", 2, 2, PASS_TWO, parse_limit},
-    {"container", "container check|uid|capabilities|read-only|writable VALUE...", 2, UINT32_MAX - 1, PASS_TWO, parse_container},
+    {"container", "container check|uid|capabilities|read-only|writable VALUE...", 2, UINT32_MAX - 1, PASS_TWO,
+     parse_container},
     {"expect", "expect allowed|denied RIGHTS PATH|PORT...", 3, UINT32_MAX - 1, PASS_TWO, parse_expect},
 };
 const size_t keyword_count = array_size(keyword_table);
@@ -697,14 +740,17 @@ bool parse_statement(struct parser *parser, const struct statement *statement)
 
 static bool check_container(struct parser *parser)
 {
-    bool has_uid = parser->singles[SINGLE_UID].files, has_capabilities = parser->singles[SINGLE_CAPABILITIES].files;
+    bool has_uid = parser->singles[SINGLE_UID].files,
+         has_capabilities = parser->singles[SINGLE_CAPABILITIES].files;
     bool is_complete = has_uid && has_capabilities && parser->has_read_only && parser->has_writable;
 
     parser->policy->container.is_described = is_complete;
     if (is_complete || !parser->has_container)
         return true;
-    return complain(parser, &parser->container_position, "the container is described in part (missing:%s%s%s%s); expected all of container "
-                    "uid, capabilities, read-only and writable, or none", has_uid ? "" : " uid", has_capabilities ? "" : " capabilities",
+    return complain(parser, &parser->container_position,
+                    "the container is described in part (missing:%s%s%s%s); expected all of container "
+                    "uid, capabilities, read-only and writable, or none",
+                    has_uid ? "" : " uid", has_capabilities ? "" : " capabilities",
                     parser->has_read_only ? "" : " read-only", parser->has_writable ? "" : " writable");
 }
 
@@ -718,7 +764,8 @@ bool check_policy(struct parser *parser)
         if (parser->singles[i].files)
             is_good &= check_claims(parser, &parser->singles[i]);
     if (contradiction)
-        is_good = complain(parser, &parser->unrestricted_position, "%s is required and unrestricted at once; expected one of the two",
+        is_good = complain(parser, &parser->unrestricted_position,
+                           "%s is required and unrestricted at once; expected one of the two",
                            policy_rights_text(contradiction, names));
     return is_good;
 }
