@@ -87,17 +87,17 @@ int main(int count, char **arguments, char **environment)
     struct launch launch = {.ruleset = -1};
     struct options options;
     struct error error;
+    bool is_good;
     int status = 0;
 
     if (launch_guard_streams(&error) < 0) {
         text_write_line(STDERR_FILENO, "landlock-exec: ", error.message);
         return 125;
     }
-    if (read_options(count, arguments, environment, &options, &error) < 0)
-        status = refuse(&options, &launch, &error);
-    else if (options.wants_help || options.wants_version)
+    is_good = read_options(count, arguments, environment, &options, &error) == 0;
+    if (is_good && (options.wants_help || options.wants_version))
         status = answer(&options);
-    else if (run(&options, &launch, &error) < 0)
+    else if (!is_good || run(&options, &launch, &error) < 0)
         status = refuse(&options, &launch, &error);
     launch_free(&launch);
     free_options(&options);

@@ -22,5 +22,5 @@ int array_reserve(void *items, size_t *capacity, size_t count, size_t size)
         return -1;
     memcpy(items, &grown, sizeof grown);
     *capacity = wanted;
-    return 0;
+    return 0; /* cppcheck-suppress memleak ; *items has it now */
 }

@@ -142,7 +142,7 @@ static int copy_arguments(struct launch *launch, char *const *command, struct er
     while (command[count])
         count++;
     launch->arguments = calloc(count + 1, sizeof *launch->arguments);
-    launch->pipes = calloc(count, sizeof *launch->pipes);
+    launch->pipes = calloc(count + 1, sizeof *launch->pipes);
     if (!launch->arguments || !launch->pipes)
         return system_error(error, "reading arguments");
     memcpy(launch->arguments, command, count * sizeof *command);

@@ -100,10 +100,11 @@ void diagnostics_sort(struct policy_diagnostics *diagnostics)
         qsort(diagnostics->items, diagnostics->count, sizeof *diagnostics->items, compare);
 }
 
-void suggest(char out[static NAME_SIZE + 32], const char *word, size_t count,
+void suggest(const struct parser *parser, char out[static NAME_SIZE + 32], const char *word, size_t count,
              const char *(*name_at)(size_t, const void *), const void *context)
 {
-    const char *nearest = text_nearest(word, count, name_at, context);
+    bool is_shown = parser->diagnostics->count < POLICY_MAX_DIAGNOSTICS;
+    const char *nearest = is_shown ? text_nearest(word, count, name_at, context) : NULL;
 
     out[0] = '\0';
     if (nearest)

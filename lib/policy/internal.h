@@ -124,8 +124,9 @@ bool complain_of_file(struct parser *parser, const char *file, size_t file_index
     __attribute__((format(printf, 4, 5)));
 bool out_of_memory(struct parser *parser);
 void diagnostics_sort(struct policy_diagnostics *diagnostics);
-/* "; did you mean 'x'?" in `out`, or nothing. */
-void suggest(char out[static NAME_SIZE + 32], const char *word, size_t count,
+/* "; did you mean 'x'?" in `out`, or nothing: where none is near, or so many faults were found that this one
+ * will not be shown. */
+void suggest(const struct parser *parser, char out[static NAME_SIZE + 32], const char *word, size_t count,
              const char *(*name_at)(size_t, const void *), const void *context);
 
 /* ---- lex.c ---- */

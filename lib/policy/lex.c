@@ -58,7 +58,9 @@ static bool at_end(const struct scan *scan)
 
 static char byte_at(const struct scan *scan, uint32_t offset)
 {
-    return offset < scan->size ? scan->text[offset] : '\n';
+    if (offset < scan->size)
+        return scan->text[offset];
+    return '\n';
 }
 
 /* A byte that may stand nowhere in a policy, or a character of several bytes. */
@@ -274,7 +276,8 @@ struct policy_position position_of(size_t file, const struct word *word, uint32_
                                     .offset = word->offset + skip};
 }
 
-/* A value under construction: the source is at most as long, so only replacements make it grow. */
+/* A value under construction. */
+enum { FIRST_VALUE_SIZE = 64 };
 struct value {
     char *text;
     size_t length, capacity;
@@ -288,8 +291,7 @@ static bool value_add(struct parser *parser, struct value *value, const char *te
 
         if (!grown)
             return out_of_memory(parser);
-        if (value->length)
-            memcpy(grown, value->text, value->length);
+        memcpy(grown, value->text, value->length);
         value->text = grown;
         value->capacity = capacity;
     }
@@ -313,7 +315,7 @@ static char escaped(const char *raw, uint32_t *i)
     if (letter != 'x')
         return letter;
     *i += 2;
-    return (char)(hex_digit(raw[*i - 2]) << 4 | hex_digit(raw[*i - 1]));
+    return (char)((unsigned)hex_digit(raw[*i - 2]) << 4 | (unsigned)hex_digit(raw[*i - 1]));
 }
 
 static bool value_replace(struct parser *parser, struct value *value, const char *raw, uint32_t *i,
@@ -340,11 +342,12 @@ static bool decode(struct parser *parser, size_t file, const struct word *word, 
                    struct slice *slice)
 {
     const char *raw = parser->sources[file].text + word->offset;
-    struct value value = {0};
+    struct value value = {.text = store_get(parser->policy->store, FIRST_VALUE_SIZE),
+                          .capacity = FIRST_VALUE_SIZE};
     uint32_t i = *from;
 
-    if (!value_add(parser, &value, "", 0))
-        return false;
+    if (!value.text)
+        return out_of_memory(parser);
     while (i < word->length && !(stop && raw[i] == stop)) {
         struct policy_position position = position_of(file, word, i);
         char letter = raw[i];

@@ -108,7 +108,7 @@ static void check_definitions(struct parser *parser)
                 check_claims(parser, &definition->slot);
             continue;
         }
-        suggest(hint, definition->name, parser->definition_count, policy_definition_name, parser);
+        suggest(parser, hint, definition->name, parser->definition_count, policy_definition_name, parser);
         complain_of_file(parser, NULL, 0, "--define %s: the policy has no such definition%s",
                          definition->name, hint);
     }
@@ -139,7 +139,7 @@ bool definition_value(struct parser *parser, const char *name, const struct poli
     char hint[NAME_SIZE + 32];
 
     if (!definition || !definition->slot.files) {
-        suggest(hint, name, parser->definition_count, policy_definition_name, parser);
+        suggest(parser, hint, name, parser->definition_count, policy_definition_name, parser);
         return complain(parser, position, "'%s' is not defined%s; expected a statement: define %s VALUE",
                         name, hint, name);
     }
@@ -239,7 +239,7 @@ static bool find_keyword(struct parser *parser, struct statement *statement)
             statement->keyword = (uint16_t)i;
             return true;
         }
-    suggest(hint, copy, keyword_count, keyword_name, NULL);
+    suggest(parser, hint, copy, keyword_count, keyword_name, NULL);
     return complain(parser, &position,
                     "unknown statement '%s'%s; expected policy, include, define, run, private, directory, "
                     "require, allow, unrestricted, audit, environment, limit, container or expect",

@@ -84,7 +84,7 @@ static bool add_right(struct parser *parser, const struct policy_position *posit
             return true;
         }
     memcpy(copy, word->text, word->length < NAME_SIZE ? word->length : NAME_SIZE - 1);
-    suggest(hint, copy, policy_right_count + policy_group_count, right_name, NULL);
+    suggest(parser, hint, copy, policy_right_count + policy_group_count, right_name, NULL);
     return complain(parser, position,
                     "unknown right '%s'%s; rights and groups are listed in landlock-exec.policy(5)", copy,
                     hint);
@@ -461,7 +461,7 @@ static const struct policy_resource *resource_at(struct parser *parser, const st
     for (size_t k = 0; k < policy_resource_count; k++)
         if (!strcmp(text, policy_resource_table[k].name))
             return &policy_resource_table[k];
-    suggest(hint, text, policy_resource_count, resource_name, NULL);
+    suggest(parser, hint, text, policy_resource_count, resource_name, NULL);
     complain(parser, &position, "unknown resource '%.64s'%s; resources are listed in landlock-exec.policy(5)",
              text, hint);
     return NULL;
@@ -669,7 +669,7 @@ static bool add_writable(struct parser *parser, const struct statement *statemen
             container->presets |= policy_preset_table[k].bit;
             return true;
         }
-    suggest(hint, path.path, policy_preset_count, preset_name, NULL);
+    suggest(parser, hint, path.path, policy_preset_count, preset_name, NULL);
     return complain(parser, &path.position,
                     "unknown preset '%.64s'%s; expected docker, podman, bubblewrap or an absolute path",
                     path.path, hint);
