@@ -44,8 +44,9 @@ static int say_status(const struct options *options, const struct launch *launch
                      strerror(errno));
 }
 
-static int dry_run(const struct options *options, const struct launch *launch, struct error *error)
+static int dry_run(const struct options *options, struct launch *launch, struct error *error)
 {
+    launch->proof = launch_choose_proof(launch);
     if (say_status(options, launch, "would-start", error) < 0)
         return -1;
     print_dry_run(stdout, options, launch);

@@ -166,12 +166,12 @@ static int read_all(int count, char **arguments, struct options *options, struct
 
     make_getopt_tables(longs, letters);
     opterr = 0;
-    while ((id = getopt_long(count, arguments, letters, longs, NULL)) != -1) {
+    for (int at = optind; (id = getopt_long(count, arguments, letters, longs, NULL)) != -1; at = optind) {
         /* the first fault is reported; reading goes on, for the status descriptor's sake */
         struct error *fault = result < 0 ? &other : error;
 
         if (id == '?' || id == ':')
-            result = usage(fault, arguments[optind - 1],
+            result = usage(fault, arguments[at],
                            id == '?' ? "unknown option, or one that takes no argument"
                                      : "its argument is missing");
         else if (read_option(options, id, optarg, fault) < 0)

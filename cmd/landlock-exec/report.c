@@ -6,7 +6,8 @@
 
 const char *warning(const struct options *options, const struct launch *launch, unsigned number)
 {
-    const char *warnings[2];
+    enum { FIRST_ABI_WITH_AUDIT = 7 };
+    const char *warnings[3];
     unsigned count = 0;
 
     if (options->request.max_abi)
@@ -14,6 +15,8 @@ const char *warning(const struct options *options, const struct launch *launch, 
     if (launch->is_root)
         warnings[count++] = "UID 0 owns files that Landlock does not guard from chmod and chown: run as "
                             "another user";
+    if (launch->policy && launch->policy->audit && launch->abi < FIRST_ABI_WITH_AUDIT)
+        warnings[count++] = "audit on has no effect below Landlock ABI 7";
     return number < count ? warnings[number] : NULL;
 }
 
@@ -54,6 +57,14 @@ static void add_text(FILE *out, const char *key, const char *text)
         fputs("null", out);
 }
 
+static const char *container_text(const struct launch *launch)
+{
+    static const char *const texts[] = {
+        [LAUNCH_CONTAINER_NOT_NEEDED] = "not-needed", [LAUNCH_CONTAINER_CHECKED] = "checked"};
+
+    return texts[launch->container];
+}
+
 static void write_json(FILE *out, const char *event, const struct options *options,
                        const struct launch *launch, const struct error *error)
 {
@@ -67,8 +78,7 @@ static void write_json(FILE *out, const char *event, const struct options *optio
     add_rights(out, "not_enforced", launch->not_enforced);
     add_rights(out, "not_granted", launch->not_granted);
     add_rights(out, "unrestricted", launch->policy ? launch->policy->unrestricted : 0);
-    fprintf(out, ",\"container\":\"%s\"",
-            launch->container == LAUNCH_CONTAINER_CHECKED ? "checked" : "not-needed");
+    add_text(out, "container", container_text(launch));
     add_text(out, "proof", launch->proof ? launch->proof->name : "none");
     add_warnings(out, options, launch);
     fputs("}\n", out);
@@ -150,28 +160,36 @@ static void print_text(FILE *out, const char *what, const char *text)
     putc('\n', out);
 }
 
+static void print_rule(FILE *out, const struct launch *launch, bool is_skipped, policy_rights rights)
+{
+    policy_rights effective = rights & launch->handled;
+    char names[POLICY_RIGHTS_TEXT];
+
+    fprintf(out, "%-14s%s ",
+            is_skipped  ? "missing"
+            : effective ? "allow"
+                        : "no effect",
+            policy_rights_text(effective ? effective : rights, names));
+}
+
 /* Grants and skipped rules stand in the order of the rules, each rule being one or the other. */
 static void print_rules(FILE *out, const struct launch *launch)
 {
     const struct policy *policy = launch->policy;
-    char names[POLICY_RIGHTS_TEXT];
 
     for (size_t i = 0, granted = 0, skipped = 0; i < policy->path_rule_count; i++) {
         const struct policy_path_rule *rule = &policy->path_rules[i];
         bool is_skipped = skipped < launch->skipped_count && launch->skipped[skipped].path == rule->path;
 
-        policy_rights rights = is_skipped ? rule->rights & launch->handled : launch->grants[granted].rights;
-
-        fprintf(out, "%-14s%s ", is_skipped ? "missing" : "allow", policy_rights_text(rights, names));
+        print_rule(out, launch, is_skipped, is_skipped ? rule->rights : launch->grants[granted].rights);
         text_write_safe(out, rule->path);
         putc('\n', out);
         granted += !is_skipped;
         skipped += is_skipped;
     }
     for (size_t i = 0; i < policy->port_rule_count; i++) {
-        fprintf(out, "%-14s%s %u-%u\n", "allow",
-                policy_rights_text(policy->port_rules[i].rights & launch->handled, names),
-                policy->port_rules[i].first, policy->port_rules[i].last);
+        print_rule(out, launch, false, policy->port_rules[i].rights);
+        fprintf(out, "%u-%u\n", policy->port_rules[i].first, policy->port_rules[i].last);
     }
     for (size_t i = 0; i < policy->private_count; i++)
         print_text(out, "private", policy->privates[i].path);
@@ -189,7 +207,6 @@ static void print_environment(FILE *out, const struct launch *launch)
 
 void print_dry_run(FILE *out, const struct options *options, const struct launch *launch)
 {
-    const struct landlock_attempt *proof = launch_choose_proof(launch);
     const char *text;
 
     for (size_t i = 0; i < launch->policy->file_count; i++)
@@ -207,8 +224,8 @@ void print_dry_run(FILE *out, const struct options *options, const struct launch
         if (launch->policy->limits[policy_resource_table[i].resource].is_set)
             fprintf(out, "%-14s%s %ju\n", "limit", policy_resource_table[i].name,
                     (uintmax_t)launch->policy->limits[policy_resource_table[i].resource].value);
-    print_text(out, "container", launch->container == LAUNCH_CONTAINER_CHECKED ? "checked" : "not-needed");
-    print_text(out, "proof", proof ? proof->name : "none");
+    print_text(out, "container", container_text(launch));
+    print_text(out, "proof", launch->proof ? launch->proof->name : "none");
     print_text(out, "program", launch->program);
     for (unsigned i = 0; (text = warning(options, launch, i)); i++)
         print_text(out, "warning", text);

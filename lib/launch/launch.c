@@ -78,6 +78,8 @@ int path_of_fd(int fd, char path[static PATH_MAX])
 static int load_policy(struct launch *launch, struct error *error)
 {
     const struct launch_request *request = launch->request;
+    const struct policy_diagnostic *first;
+    char place[64] = "";
 
     launch->policy = policy_load(request->policy_file, request->definitions, request->definition_count, NULL,
                                  NULL, &launch->diagnostics);
@@ -85,17 +87,36 @@ static int load_policy(struct launch *launch, struct error *error)
         return 0;
     if (!launch->diagnostics.count)
         return error_set(error, LAUNCH_POLICY, "policy: out of memory");
-    if (launch->diagnostics.count == 1 && !launch->diagnostics.items[0].line &&
-        launch->diagnostics.items[0].file)
-        return error_set(error, LAUNCH_POLICY, "policy: cannot use %s: %s", launch->diagnostics.items[0].file,
-                         launch->diagnostics.items[0].message);
-    error_set(error, LAUNCH_POLICY, "policy: %s has %zu error%s, the first being %s:%zu:%zu: %s",
-              request->policy_file, launch->diagnostics.count + launch->diagnostics.dropped,
-              launch->diagnostics.count > 1 ? "s" : "",
-              launch->diagnostics.items[0].file ? launch->diagnostics.items[0].file : "command line",
-              launch->diagnostics.items[0].line, launch->diagnostics.items[0].column,
-              launch->diagnostics.items[0].message);
+    first = &launch->diagnostics.items[0];
+    if (first->line)
+        snprintf(place, sizeof place, ":%zu:%zu", first->line, first->column);
+    error_set(error, LAUNCH_POLICY, "policy: %zu fault%s, the first in %s%s: %s",
+              launch->diagnostics.count + launch->diagnostics.dropped,
+              launch->diagnostics.count > 1 ? "s" : "", first->file ? first->file : "the command line", place,
+              first->message);
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
+}
+
+/* Until the container can be checked, what needs the check is refused. */
+static int check_container(struct launch *launch, struct error *error)
+{
+    enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
+
+    if (launch->abi <= LAST_ABI_WITHOUT_TRUNCATE) {
+        error_set(error, LAUNCH_CONTAINER,
+                  "container: Landlock ABI %u cannot stop truncation, so the container would have to be "
+                  "checked, "
+                  "which this version cannot",
+                  launch->abi);
+        return error_hint(error, "use a kernel of Linux 6.2 or newer (Landlock ABI 3)");
+    }
+    if (launch->policy->container.check == POLICY_CHECK_ALWAYS) {
+        error_set(error, LAUNCH_CONTAINER,
+                  "container: the policy says 'container check always', which this version cannot");
+        return error_hint(error, "take the statement out of the policy");
+    }
+    launch->container = LAUNCH_CONTAINER_NOT_NEEDED;
+    return 0;
 }
 
 int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error)
@@ -110,8 +131,8 @@ int launch_prepare(struct launch *launch, const struct launch_request *request, 
                      prepare_rules(launch, &walker, error) < 0 ||
                      prepare_directory(launch, &walker, error) < 0 ||
                      prepare_privates(launch, &walker, error) < 0 || walk_check(&walker, launch, error) < 0 ||
-                     prepare_environment(launch, error) < 0 || prepare_arguments(launch, error) < 0 ||
-                     prepare_program(launch, error) < 0
+                     check_container(launch, error) < 0 || prepare_environment(launch, error) < 0 ||
+                     prepare_arguments(launch, error) < 0 || prepare_program(launch, error) < 0
                  ? -1
                  : 0;
     walk_free(&walker);
@@ -136,42 +157,30 @@ static int as_reason(struct error *error)
     return -1;
 }
 
-static int check_requirements(const struct launch *launch, struct error *error)
+static int check_requirement(const struct launch *launch, const struct policy_requirement *requirement,
+                             struct error *error)
 {
-    const struct policy *policy = launch->policy;
-    policy_rights short_of = policy->required & ~launch->handled;
+    policy_rights short_of = requirement->rights & ~launch->handled & ~POLICY_REFER; /* denied by every ABI */
     char names[POLICY_RIGHTS_TEXT];
 
-    if (policy->require_abi > launch->abi)
-        policy_error(error, LAUNCH_REQUIREMENT, launch, &policy->require_abi_position,
-                     "the policy requires Landlock ABI %u, and ABI %u is what there is", policy->require_abi,
+    if (requirement->abi > launch->abi)
+        policy_error(error, LAUNCH_REQUIREMENT, launch, &requirement->position,
+                     "the policy requires Landlock ABI %u, and ABI %u is what there is", requirement->abi,
                      launch->abi);
     else if (short_of)
-        error_set(error, LAUNCH_REQUIREMENT, "the policy requires what Landlock ABI %u cannot restrict: %s",
-                  launch->abi, policy_rights_text(short_of, names));
+        policy_error(error, LAUNCH_REQUIREMENT, launch, &requirement->position,
+                     "the policy requires what this kernel (Landlock ABI %u) cannot restrict: %s",
+                     launch->abi, policy_rights_text(short_of, names));
     else
         return 0;
     return error_hint(error, "use a newer kernel, or take the requirement out of the policy");
 }
 
-/* Until the container can be checked, what needs the check is refused. */
-static int check_container(const struct launch *launch, struct error *error)
+static int check_requirements(const struct launch *launch, struct error *error)
 {
-    enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
-
-    if (launch->abi <= LAST_ABI_WITHOUT_TRUNCATE) {
-        error_set(error, LAUNCH_CONTAINER,
-                  "container: Landlock ABI %u cannot stop truncation, so the container would have to be "
-                  "checked, "
-                  "which this version cannot",
-                  launch->abi);
-        return error_hint(error, "use a kernel of Linux 6.2 or newer (Landlock ABI 3)");
-    }
-    if (launch->policy->container.check == POLICY_CHECK_ALWAYS) {
-        error_set(error, LAUNCH_CONTAINER,
-                  "container: the policy says 'container check always', which this version cannot");
-        return error_hint(error, "take the statement out of the policy");
-    }
+    for (size_t i = 0; i < launch->policy->requirement_count; i++)
+        if (check_requirement(launch, &launch->policy->requirements[i], error) < 0)
+            return -1;
     return 0;
 }
 
@@ -199,7 +208,7 @@ int prepare_landlock(struct launch *launch, struct error *error)
     }
     /* denied by every ABI, even where it cannot be handled */
     launch->not_enforced = known & ~launch->handled & ~POLICY_REFER;
-    return check_requirements(launch, error) < 0 || check_container(launch, error) < 0 ? -1 : 0;
+    return check_requirements(launch, error);
 }
 
 int launch_restrict(struct launch *launch, struct error *error)

@@ -1,13 +1,14 @@
 /*
  * From a checked policy to execve(2).
  *
- * The steps, in the order in which they must be taken; each may refuse, and after a refusal nothing may be
- * run:
+ * The steps, in the order in which they must be taken; each may refuse, and after a refusal nothing may be run:
  *
- *     launch_guard…       the caller's descriptors; no privilege gained by executing the launcher itself
- *     launch_prepare      policy, ABI, rule paths, private files, directory, program, environment
- *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files closed
- * to the program launch_enter        descriptors, directory, limits launch_execute      becomes the program
+ *     launch_guard_streams, launch_guard
+ *                         the caller's descriptors; no privilege gained by executing the launcher itself
+ *     launch_prepare      policy, ABI, rule paths, private files, directory, container, program, environment
+ *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files
+ *     launch_enter        directory, descriptors, limits
+ *     launch_execute      becomes the program
  *
  * What was done can be read from `struct launch` in between; nothing is printed here.
  */
@@ -85,7 +86,7 @@ struct launch_pipe {
     char path[32]; /* /proc/self/fd/N */
 };
 
-enum launch_container { LAUNCH_CONTAINER_NOT_NEEDED, LAUNCH_CONTAINER_CHECKED };
+enum launch_container { LAUNCH_CONTAINER_UNKNOWN, LAUNCH_CONTAINER_NOT_NEEDED, LAUNCH_CONTAINER_CHECKED };
 
 /* A launch in progress. Zeroed by its owner at first; released with launch_free(). */
 struct launch {

@@ -74,7 +74,7 @@ static int predict_permission(const struct launch *launch, struct error *error)
     auto_close int fd = openat(launch->directory, launch->program, O_PATH | O_CLOEXEC);
     char real[PATH_MAX];
 
-    if (fd < 0 || path_of_fd(fd, real) < 0 || launch_grants(launch, real, POLICY_EXECUTE))
+    if (fd < 0 || path_of_fd(fd, real) < 0 || launch_grants(launch, real, POLICY_EXECUTE | POLICY_READ_FILE))
         return 0;
     error_set(error, LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: the policy does not allow it (%s)",
               launch->program, strerror(EACCES));
@@ -86,6 +86,8 @@ int prepare_program(struct launch *launch, struct error *error)
     const char *name = launch->arguments[0];
     int failure;
 
+    if (!name[0])
+        return error_set(error, LAUNCH_NOT_FOUND, "the program's name is empty");
     if (!strchr(name, '/'))
         return search(launch, name, error) < 0 ? -1 : predict_permission(launch, error);
     failure = executability(launch, name);

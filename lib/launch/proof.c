@@ -1,11 +1,15 @@
 #include "launch/internal.h"
 
+#include <string.h>
+
 /* Whether the rules grant the attempt, its path being what it really leads to. */
 static bool is_granted(const struct launch *launch, const struct landlock_attempt *attempt)
 {
     auto_close int fd = attempt->path ? open(attempt->path, O_PATH | O_CLOEXEC) : -1;
     char real[PATH_MAX];
 
+    if (attempt->path && !strcmp(attempt->path, "/"))
+        return launch_grants(launch, "/", attempt->of.fs); /* needs no /proc */
     if (attempt->path)
         return fd < 0 || path_of_fd(fd, real) < 0 || launch_grants(launch, real, attempt->of.fs);
     if (!(policy_rights_net(launch->handled) & attempt->of.net))

@@ -108,7 +108,7 @@ void suggest(const struct parser *parser, char out[static NAME_SIZE + 32], const
 
     out[0] = '\0';
     if (nearest)
-        snprintf(out, NAME_SIZE + 32, "; did you mean '%s'?", nearest);
+        snprintf(out, NAME_SIZE + 32, " (did you mean '%s'?)", nearest);
 }
 
 void policy_diagnostics_write(FILE *out, const struct policy_diagnostics *diagnostics)

@@ -101,7 +101,7 @@ struct parser {
     size_t replaced;       /* bytes of all words with a replacement */
 
     size_t path_rule_capacity, port_rule_capacity, private_capacity, kept_capacity, setting_capacity;
-    size_t read_only_capacity, writable_capacity, expectation_capacity;
+    size_t read_only_capacity, writable_capacity, expectation_capacity, requirement_capacity;
     void *setting_tree; /* tsearch(3), by name: the later assignment holds */
     struct slot singles[SINGLE_COUNT];
     bool has_read_only, has_writable, has_container;
@@ -124,7 +124,7 @@ bool complain_of_file(struct parser *parser, const char *file, size_t file_index
     __attribute__((format(printf, 4, 5)));
 bool out_of_memory(struct parser *parser);
 void diagnostics_sort(struct policy_diagnostics *diagnostics);
-/* "; did you mean 'x'?" in `out`, or nothing: where none is near, or so many faults were found that this one
+/* " (did you mean 'x'?)" in `out`, or nothing: where none is near, or so many faults were found that this one
  * will not be shown. */
 void suggest(const struct parser *parser, char out[static NAME_SIZE + 32], const char *word, size_t count,
              const char *(*name_at)(size_t, const void *), const void *context);
@@ -151,6 +151,8 @@ struct policy_position position_of(size_t file, const struct word *word, uint32_
  */
 bool word_value(struct parser *parser, size_t file, const struct word *word, uint32_t *from, char stop,
                 struct slice *value);
+/* Whether it begins with '-' in the source, a quote before it or not: what it names may be missing. */
+bool word_is_optional(const struct parser *parser, size_t file, const struct word *word);
 /* The whole value, with its NUL. NULL: a fault was recorded. */
 const char *word_text(struct parser *parser, size_t file, const struct word *word);
 

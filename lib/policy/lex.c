@@ -180,6 +180,8 @@ static bool pass_word(struct scan *scan, struct word *word)
         else if (class == ESCAPE ? !pass_escape(scan) : !pass_replacement(scan))
             return false;
     }
+    if (scan->at.offset - start > POLICY_MAX_WORD_SIZE)
+        return scan_fault(scan, start, "word too long; it may have 65536 bytes");
     if (is_quoted)
         return scan_fault(scan, quote, "unclosed quote; expected '\"' before the end of the line");
     *word = (struct word){.offset = start,
@@ -387,9 +389,17 @@ bool word_value(struct parser *parser, size_t file, const struct word *word, uin
     return true;
 }
 
+bool word_is_optional(const struct parser *parser, size_t file, const struct word *word)
+{
+    const char *source = parser->sources[file].text + word->offset;
+    uint32_t quote = source[0] == '"';
+
+    return word->length > quote && source[quote] == '-';
+}
+
 const char *word_text(struct parser *parser, size_t file, const struct word *word)
 {
-    struct slice value;
+    struct slice value = {0};
     uint32_t from = 0;
 
     return word_value(parser, file, word, &from, '\0', &value) ? value.text : NULL;

@@ -82,7 +82,7 @@ static bool add_outside_definitions(struct parser *parser, const struct policy_d
         if (!definition)
             return out_of_memory(parser);
         if (definition->is_from_outside)
-            return complain_of_file(parser, NULL, 0, "--define %s given twice", definitions[i].name);
+            complain_of_file(parser, NULL, 0, "--define %s given twice", definitions[i].name);
         definition->is_from_outside = true;
         definition->state = DEFINITION_KNOWN;
         definition->value = (struct slice){definitions[i].value, strlen(definitions[i].value)};
@@ -209,7 +209,7 @@ static bool include(struct parser *parser, const struct statement *statement, un
     name = word_text(parser, statement->file, &word);
     if (!name)
         return false;
-    is_optional = name[0] == '-';
+    is_optional = word_is_optional(parser, statement->file, &word);
     name += is_optional;
     if (!name[0])
         return complain(parser, &position, "empty file name; expected: %s", "include [-]FILE");
@@ -483,6 +483,7 @@ void policy_free(struct policy *policy)
     free((void *)policy->path_rules);
     free((void *)policy->port_rules);
     free((void *)policy->privates);
+    free((void *)policy->requirements);
     free((void *)policy->kept);
     free((void *)policy->settings);
     free((void *)policy->container.read_only);

@@ -1,22 +1,35 @@
 /*
  * The policy language: what a policy file says, as data.
  *
- * This library reads policy files and nothing else of the system; it knows the names and numbers of
- * Landlock's access rights, not its system calls. The language, version 1 (words, quotes, escapes and
- * replacement are told in landlock-exec.policy(5)):
+ * This library reads policy files and nothing else of the system; it knows the names and numbers of Landlock's
+ * access rights, not its system calls. The language, version 1 (words, quotes, escapes and replacement are told
+ * in landlock-exec.policy(5)):
  *
- *     policy      = { [ statement ] [ comment ] newline } ;                  (* the first statement is
- * "policy 1" *) statement   = "policy" "1" | "include" [ "-" ] FILE | "define" NAME VALUE | "run" PROGRAM {
- * ARGUMENT } | "private" PATH { PATH } | "directory" PATH | "require" ( "abi" NUMBER | rights ) | "allow"
- * rights ( path { path } | ports { ports } )       (* file rights | network rights *) | "unrestricted" rights
- *                 | "audit" ( "on" | "off" )
- *                 | "environment" ( "keep" pattern { pattern } | "set" NAME "=" VALUE { NAME "=" VALUE } )
- *                 | "limit" RESOURCE SIZE
- *                 | "container" ( "check" ( "old-abi" | "always" ) | "uid" NUMBER | "capabilities" "none"
- *                               | "read-only" PATH { PATH } | "writable" ( PRESET | PATH ) { PRESET | PATH }
- * ) | "expect" ( "allowed" | "denied" ) rights ( PATH { PATH } | ports { ports } ) ; rights      = ( RIGHT |
- * GROUP ) { "," ( RIGHT | GROUP ) } ; path        = [ "-" ] PATH ; (* "-": may be missing *) ports       =
- * PORT [ "-" PORT ] ; pattern     = NAME [ "*" ] ; comment     = "#" { any character } ;
+ *   policy      = { [ statement ] [ comment ] newline } ;           (* the first statement is "policy 1" *)
+ *   statement   = "policy" "1"
+ *               | "include" [ "-" ] FILE
+ *               | "define" NAME VALUE
+ *               | "run" PROGRAM { ARGUMENT }
+ *               | "private" PATH { PATH }
+ *               | "directory" PATH
+ *               | "require" ( "abi" NUMBER | rights )
+ *               | "allow" rights ( path { path } | ports { ports } )   (* file rights | network rights *)
+ *               | "unrestricted" rights
+ *               | "audit" ( "on" | "off" )
+ *               | "environment" ( "keep" pattern { pattern }
+ *                               | "set" NAME "=" VALUE { NAME "=" VALUE } )
+ *               | "limit" RESOURCE SIZE
+ *               | "container" ( "check" ( "old-abi" | "always" )
+ *                             | "uid" NUMBER
+ *                             | "capabilities" "none"
+ *                             | "read-only" PATH { PATH }
+ *                             | "writable" ( PRESET | PATH ) { PRESET | PATH } )
+ *               | "expect" ( "allowed" | "denied" ) rights ( PATH { PATH } | ports { ports } ) ;
+ *   rights      = ( RIGHT | GROUP ) { "," ( RIGHT | GROUP ) } ;
+ *   path        = [ "-" ] PATH ;                                       (* "-": may be missing *)
+ *   ports       = PORT [ "-" PORT ] ;
+ *   pattern     = NAME [ "*" ] ;
+ *   comment     = "#" { any character } ;
  */
 #ifndef POLICY_H
 #define POLICY_H
@@ -141,6 +154,13 @@ struct policy_port_rule {
     struct policy_position position;
 };
 
+/* `require abi N`: rights is 0; `require RIGHTS`: abi is 0. */
+struct policy_requirement {
+    unsigned abi;
+    policy_rights rights;
+    struct policy_position position;
+};
+
 struct policy_expectation {
     bool allowed;
     policy_rights rights;
@@ -225,9 +245,8 @@ struct policy {
     const char *const *run; /* NULL-terminated; NULL: the policy names no program */
     size_t run_count;
     struct policy_path directory; /* path NULL: the caller's */
-    unsigned require_abi;         /* 0: none */
-    struct policy_position require_abi_position;
-    policy_rights required;
+    const struct policy_requirement *requirements;
+    size_t requirement_count;
     policy_rights unrestricted;
     bool audit;
     const struct policy_pattern *kept;
@@ -246,9 +265,9 @@ struct policy {
 /* Bounds, each an error beyond it. */
 enum {
     POLICY_MAX_FILES = 64,                  /* a policy and all it includes */
-    POLICY_MAX_DEPTH = 16,                  /* includes within includes */
+    POLICY_MAX_DEPTH = 16,                  /* levels of includes, the policy itself being the first */
     POLICY_MAX_FILE_SIZE = 8 * 1024 * 1024, /* bytes */
-    POLICY_MAX_WORD_SIZE = 64 * 1024,       /* bytes, after replacement */
+    POLICY_MAX_WORD_SIZE = 64 * 1024,       /* bytes, as it stands and after replacement */
     POLICY_MAX_REPLACED = 16 * 1024 * 1024, /* bytes of all words with a replacement, together */
     POLICY_MAX_DIAGNOSTICS = 1000           /* kept; the rest is counted */
 };

@@ -141,9 +141,9 @@ static const char *path_at(struct parser *parser, const struct statement *statem
                            bool may_be_optional, struct policy_position *position)
 {
     const struct word *word = word_at(parser, statement, i);
-    const char *source = parser->sources[statement->file].text + word->offset, *fault;
-    uint32_t quote = source[0] == '"', from = 0;
-    bool is_optional = word->length > quote && source[quote] == '-' && may_be_optional;
+    bool is_optional = may_be_optional && word_is_optional(parser, statement->file, word);
+    const char *fault;
+    uint32_t from = 0;
     struct slice value;
 
     *position = position_of(statement->file, word, 0);
@@ -332,6 +332,17 @@ static bool parse_expect(struct parser *parser, const struct statement *statemen
 
 /* ---- require and unrestricted ---- */
 
+static bool add_requirement(struct parser *parser, struct policy_requirement requirement)
+{
+    struct policy *policy = parser->policy;
+
+    if (array_reserve(&policy->requirements, &parser->requirement_capacity, policy->requirement_count,
+                      sizeof requirement) < 0)
+        return out_of_memory(parser);
+    ((struct policy_requirement *)policy->requirements)[policy->requirement_count++] = requirement;
+    return true;
+}
+
 static bool parse_require_abi(struct parser *parser, const struct statement *statement)
 {
     const char *text = text_at(parser, statement, 2);
@@ -344,11 +355,7 @@ static bool parse_require_abi(struct parser *parser, const struct statement *sta
         return complain(parser, &position,
                         "'%.64s' is not a Landlock ABI that this build knows; expected 1 to %d", text,
                         POLICY_NEWEST_ABI);
-    if (abi > parser->policy->require_abi) {
-        parser->policy->require_abi = (unsigned)abi;
-        parser->policy->require_abi_position = position;
-    }
-    return true;
+    return add_requirement(parser, (struct policy_requirement){.abi = (unsigned)abi, .position = position});
 }
 
 static bool parse_require(struct parser *parser, const struct statement *statement)
@@ -365,8 +372,7 @@ static bool parse_require(struct parser *parser, const struct statement *stateme
         return parse_require_abi(parser, statement);
     if (!rights_at(parser, statement, 1, &rights, &singles))
         return false;
-    parser->policy->required |= rights;
-    return true;
+    return add_requirement(parser, (struct policy_requirement){.rights = rights, .position = position});
 }
 
 static bool parse_unrestricted(struct parser *parser, const struct statement *statement)
@@ -494,7 +500,8 @@ static bool parse_limit(struct parser *parser, const struct statement *statement
         return complain(parser, &position, "'%.64s' is not a limit; expected a whole number%s", text,
                         resource->is_size ? ", K, M, G or T may follow" : "");
     if (claim_single(parser, statement, SINGLE_LIMIT + (enum single)resource->resource, resource->name))
-        parser->policy->limits[resource->resource] = (struct policy_limit){true, value, position};
+        parser->policy->limits[resource->resource] =
+            (struct policy_limit){true, resource->resource == RLIMIT_CORE ? 0 : value, position};
     return true;
 }
 
@@ -756,13 +763,15 @@ static bool check_container(struct parser *parser)
 
 bool check_policy(struct parser *parser)
 {
-    policy_rights contradiction = parser->policy->required & parser->policy->unrestricted;
+    policy_rights contradiction = 0;
     bool is_good = check_container(parser);
     char names[POLICY_RIGHTS_TEXT];
 
     for (size_t i = 0; i < SINGLE_COUNT; i++)
         if (parser->singles[i].files)
             is_good &= check_claims(parser, &parser->singles[i]);
+    for (size_t i = 0; i < parser->policy->requirement_count; i++)
+        contradiction |= parser->policy->requirements[i].rights & parser->policy->unrestricted;
     if (contradiction)
         is_good = complain(parser, &parser->unrestricted_position,
                            "%s is required and unrestricted at once; expected one of the two",

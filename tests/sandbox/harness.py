@@ -1,0 +1,230 @@
+"""What the sandbox tests share: a tree of files outside /tmp, the launcher and the helpers in it, users, and launches.
+
+The environment tells where things are: LANDLOCK_EXEC (the launcher), SANDBOX_HELPERS (the folder of attempt, answer and
+abi_supervisor), SOURCE (the project). SANDBOX_FOLDER: where the tree is made, if not in /var/lib. With REQUIRE_ALL a test that this
+machine cannot do fails; else it is skipped.
+"""
+
+import ctypes
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+LAUNCHER = Path(os.environ["LANDLOCK_EXEC"])
+HELPERS = Path(os.environ["SANDBOX_HELPERS"])
+SOURCE = Path(os.environ["SOURCE"])
+IS_SANITIZED = os.environ.get("SANITIZED", "0") in ("1", "ON", "TRUE")
+REQUIRE_ALL = os.environ.get("REQUIRE_ALL", "0") not in ("", "0", "OFF", "FALSE")
+
+IS_ROOT = os.geteuid() == 0
+ORDINARY = 1000 if IS_ROOT else os.geteuid()
+USERS = (0, ORDINARY) if IS_ROOT else (ORDINARY,)
+OTHER = 54321  # a user who has nothing to do with it
+
+PYTHON = "/usr/bin/python3"
+
+
+def system_call(*arguments):
+    result = ctypes.CDLL(None, use_errno=True).syscall(*arguments)
+    return result if result >= 0 else -ctypes.get_errno()
+
+
+ABI = system_call(444, None, ctypes.c_size_t(0), 1)  # the kernel's, by landlock_create_ruleset(2)
+
+
+def need(condition, what):
+    """Passes over a test that this machine cannot do, or fails it where nothing may be passed over."""
+    if condition:
+        return
+    if REQUIRE_ALL:
+        raise AssertionError(f"REQUIRE_ALL is set, and this test needs {what}")
+    raise unittest.SkipTest(f"needs {what}")
+
+
+def need_root():
+    need(IS_ROOT, "root")
+
+
+def as_user(uid):
+    """What subprocess needs to start something as that user."""
+    return {"user": uid, "group": uid, "extra_groups": []} if IS_ROOT and uid else {}
+
+
+def launcher_environment(in_domain=False):
+    """The caller's environment. A leak check cannot be made inside the restriction, where the launcher may end (in_domain)."""
+    leaks = 0 if in_domain else 1
+    return {"PATH": "/usr/bin:/bin", "ASAN_OPTIONS": f"detect_leaks={leaks}", "LANG": "C.UTF-8"} if IS_SANITIZED else {
+        "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+@dataclasses.dataclass
+class Outcome:
+    """Of a launch: the exit status (negative: the signal), both outputs as text, and the status lines."""
+
+    code: int
+    out: str
+    err: str
+    lines: list
+
+    @property
+    def status(self):
+        return self.lines[-1] if self.lines else None
+
+    @property
+    def reason(self):
+        return self.status and self.status["reason"]
+
+
+def remove_tree(path):
+    subprocess.run(["umount", "--quiet", "--recursive", "--lazy", path], check=False) if os.path.ismount(path) else None
+    shutil.rmtree(path, ignore_errors=True)
+
+
+class SandboxTest(unittest.TestCase):
+    """A class has a tree (self.tree: bin and the shipped policies), a test a folder in it (self.folder)."""
+
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        need(ABI > 0, "Landlock")
+        parent = os.environ.get("SANDBOX_FOLDER", "/var/lib" if IS_ROOT else "/var/tmp")
+        cls.tree = Path(tempfile.mkdtemp(prefix="landlock-exec-test.", dir=parent))
+        cls.addClassCleanup(remove_tree, cls.tree)
+        cls.tree.chmod(0o755)
+        cls.bin = cls.tree / "bin"
+        cls.bin.mkdir()
+        for file in (LAUNCHER, *(HELPERS / name for name in ("attempt", "answer", "abi_supervisor"))):
+            shutil.copy(file, cls.bin / file.name)
+        cls.launcher = cls.bin / LAUNCHER.name
+        cls.attempt = cls.bin / "attempt"
+        shutil.copytree(SOURCE / "policy", cls.tree / "policy")
+        for path in (cls.tree / "policy").iterdir():
+            path.chmod(0o644)
+        (cls.tree / "policy").chmod(0o755)
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="case.", dir=self.tree))
+        self.folder.chmod(0o755)
+        self.addCleanup(remove_tree, self.folder)
+
+    # ---- Files ----
+
+    def make(self, name, text="content\n", mode=0o644, owner=None):
+        """A file below the test's folder; `name` may be an absolute path."""
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+        return self.dress(path, mode, owner)
+
+    def make_folder(self, name, mode=0o755, owner=None):
+        path = self.folder / name
+        path.mkdir(parents=True)
+        return self.dress(path, mode, owner)
+
+    def dress(self, path, mode, owner):
+        if owner is not None and IS_ROOT:
+            os.chown(path, owner, owner)
+        path.chmod(mode)
+        return path
+
+    def policy(self, text, name="test.policy", mode=0o644, owner=None):
+        """A policy file that says `text` from its second line on, and allows the helper `attempt`."""
+        return self.make(name, f"policy 1\n{text}\nallow execute,read_file {self.attempt}\n", mode, owner)
+
+    # ---- Launches ----
+
+    def launch(self, policy, *command, uid=ORDINARY, options=(), define=None, status=True, wrapper=(), launcher=None, env=None,
+               in_domain=False, pass_fds=(), merged=False, **keywords):
+        """Runs the launcher. `policy`: the text for self.policy(), a file, or None. `status`: by a descriptor of its own; False: none."""
+        if isinstance(policy, str):
+            policy = self.policy(policy)
+        reading, writing = os.pipe()
+        arguments = [*wrapper, launcher or self.launcher, *(["--policy", policy] if policy else []), *options]
+        if status:
+            arguments += ["--status-fd", str(writing)]
+        for name, value in (define or {}).items():
+            arguments += ["--define", f"{name}={value}"]
+        try:
+            done = subprocess.run([os.fspath(word) for word in (*arguments, "--", *command)],
+                                  env={**launcher_environment(in_domain), **(env or {})},
+                                  pass_fds=(*pass_fds, writing) if status else pass_fds, timeout=30, **as_user(uid),
+                                  **self.streams(keywords), **keywords)
+        finally:
+            os.close(writing)
+        with open(reading, encoding="utf-8") as stream:
+            lines = [json.loads(line) for line in stream]
+        return Outcome(done.returncode, self.text(done.stdout), self.text(done.stderr), lines)
+
+    @staticmethod
+    def streams(keywords):
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        if "input" not in keywords:
+            streams["stdin"] = subprocess.DEVNULL
+        return {key: value for key, value in streams.items() if key not in keywords}
+
+    @staticmethod
+    def text(output):
+        return (output or b"").decode("utf-8", "surrogateescape")
+
+    def operations(self, *operations):
+        """The command line of `attempt` for operations, each a text to be split at blanks, or a list."""
+        command = [self.attempt]
+        for operation in operations:
+            words = operation.split() if isinstance(operation, str) else [os.fspath(word) for word in operation]
+            command += [","] * (len(command) > 1) + words
+        return command
+
+    def attempts(self, policy, *operations, **keywords):
+        """What the operations give inside the policy: a list of "OK" and errno names."""
+        outcome = self.launch(policy, *self.operations(*operations), **keywords)
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome.out.split()
+
+    def unrestricted(self, *operations, uid=ORDINARY):
+        """The same without the launcher, for comparison."""
+        return subprocess.run([os.fspath(word) for word in self.operations(*operations)], stdout=subprocess.PIPE, check=True,
+                              **as_user(uid)).stdout.decode().split()
+
+    # ---- Assertions ----
+
+    def assert_table(self, policy, table, **keywords):
+        """`table`: operations and what each must give."""
+        got = self.attempts(policy, *(operation for operation, _ in table), **keywords)
+        self.assertEqual(list(zip((o for o, _ in table), got)), table)
+
+    def assert_refused(self, outcome, reason, *texts, code=125):
+        self.assertEqual((outcome.code, outcome.out), (code, ""), outcome)
+        if outcome.lines:
+            self.assertEqual((outcome.status["event"], outcome.reason), ("refused", reason), outcome)
+        for text in texts:
+            self.assertIn(text, outcome.err)
+
+    def assert_ran(self, outcome, out=None, code=0):
+        self.assertEqual(outcome.code, code, outcome)
+        self.assertEqual(outcome.status["event"], "starting")
+        if out is not None:
+            self.assertEqual(outcome.out, out)
+
+
+class InterpreterTest(SandboxTest):
+    """With what interpreter.policy needs: a chat's directory, a temporary one and the bootstrap, for one user at a time."""
+
+    def chat(self, uid=ORDINARY):
+        for name in ("sandbox", "tmp"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            self.make_folder(name, 0o700, uid)
+        script = self.folder / "main.py"
+        shutil.copy(SOURCE / "policy" / "main.py", script)
+        script.chmod(0o644)
+        return {"sandbox": self.folder / "sandbox", "tmp": self.folder / "tmp", "script": script}
+
+    def python(self, code, uid=ORDINARY, command=(), define=None, **keywords):
+        """Runs code as the service does: the policy's `run`, the code on standard input."""
+        data = code if isinstance(code, bytes) else code.encode()
+        return self.launch(self.tree / "policy" / "interpreter.policy", *command, uid=uid, define=define or self.chat(uid), input=data,
+                           **keywords)
