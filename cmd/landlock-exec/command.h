@@ -25,6 +25,9 @@ const char *warning(const struct options *options, const struct launch *launch, 
 int write_status(int fd, const char *event, const struct options *options, const struct launch *launch,
                  const struct error *error);
 
+/* The faults of a policy that was refused, a line each. */
+void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics);
+
 /* For --verbose, to standard error: what was read, and how it is enforced. */
 void tell_preparation(const struct launch *launch);
 void tell_restriction(const struct launch *launch);

@@ -15,8 +15,7 @@ static int refuse(const struct options *options, const struct launch *launch, co
     if (options->request.status_fd >= 0)
         write_status(options->request.status_fd, "refused", options, launch, error);
     if (may_speak(options)) {
-        if (launch->diagnostics.count)
-            policy_diagnostics_write(stderr, &launch->diagnostics);
+        write_diagnostics(STDERR_FILENO, &launch->diagnostics);
         text_write_line(STDERR_FILENO, "landlock-exec: ", error->message);
         if (error->hint[0])
             text_write_line(STDERR_FILENO, "landlock-exec: hint: ", error->hint);

@@ -99,6 +99,19 @@ int write_status(int fd, const char *event, const struct options *options, const
     return write_all(fd, line, size);
 }
 
+void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics)
+{
+    auto_free char *text = NULL;
+    size_t size = 0;
+    FILE *out = diagnostics->count ? open_memstream(&text, &size) : NULL;
+
+    if (!out)
+        return;
+    policy_diagnostics_write(out, diagnostics);
+    if (fclose(out) == 0)
+        write_all(fd, text, size);
+}
+
 /* ---- --verbose and --dry-run ---- */
 
 static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

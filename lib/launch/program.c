@@ -87,7 +87,7 @@ int prepare_program(struct launch *launch, struct error *error)
     int failure;
 
     if (!name[0])
-        return error_set(error, LAUNCH_NOT_FOUND, "the program's name is empty");
+        return error_set(error, LAUNCH_NOT_FOUND, "'': not found: the program's name is empty");
     if (!strchr(name, '/'))
         return search(launch, name, error) < 0 ? -1 : predict_permission(launch, error);
     failure = executability(launch, name);

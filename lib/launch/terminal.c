@@ -43,7 +43,7 @@ static const struct sock_filter filter[] = {
     /* 6 */ RETURN(SECCOMP_RET_ERRNO | EPERM),
     /* 7 */ LOAD(nr),
     /* 8 */ IF_EQUAL(SYS_ioctl, 3, 0),
-    /* 9 */ IF_EQUAL(OTHER_IOCTL, 2, 1),
+    /* 9 */ IF_EQUAL(OTHER_IOCTL, 2, 3),
     /* 10 */ LOAD(nr),
     /* 11 */ IF_EQUAL(COMPAT_IOCTL, 0, 1),
     /* 12 */ RETURN(SECCOMP_RET_ERRNO | EPERM),

@@ -83,9 +83,11 @@ static int restrict_self(int ruleset, uint32_t flags)
 {
     struct rlimit limit;
 
-    if (try_root() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(RESTRICT_SELF, ruleset, flags) < 0 || try_root() == 0)
+    if (try_root() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        syscall(RESTRICT_SELF, ruleset, flags) < 0 || try_root() == 0)
         return -1;
-    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_ON_EXEC) < 0 || getrlimit(RLIMIT_CORE, &limit) < 0)
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_ON_EXEC) < 0 ||
+        getrlimit(RLIMIT_CORE, &limit) < 0)
         return -1;
     limit.rlim_cur = limit.rlim_max = 0;
     return setrlimit(RLIMIT_CORE, &limit);

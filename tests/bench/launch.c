@@ -1,17 +1,18 @@
 /*
  * How long it takes to start a program: bare, by the floor (floor.c), by landlock-exec and by other launchers that are there.
  *
- *     launch [-r RULES[,RULES...]] [-n ROUNDS] [-p] FLOOR PROGRAM LANDLOCK-EXEC
+ *     launch [-r RULES[,RULES...]] [-n ROUNDS] [-p] FLOOR PROGRAM LANDLOCK-EXEC [OTHER-BUILD...]
  *
  *     -r  how many rules; default 6,10,100,1000,10000
  *     -n  how many rounds; by default fewer for more rules
  *     -p  without the peers
+ *     OTHER-BUILD: another landlock-exec, to see what a change gains
  *
  * All commands take turns in each round, every round beginning with another one, on one processor. `over bare` is the difference of
  * the medians; the figure is (time - bare) / (floor - bare). Root becomes user 1000 for it, where that user can reach the commands.
  */
-#include "bench.h"
 #include "launch.h"
+#include "bench.h"
 
 #include <err.h>
 #include <fcntl.h>
@@ -26,14 +27,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_COMMANDS = 8, BARE = 0, FLOOR = 1, LAUNCHER = 2, OWN_COMMANDS = 3 };
+enum { MOST_COMMANDS = 16, BARE = 0, FLOOR = 1, LAUNCHER = 2, MOST_BUILDS = 8 };
 enum { MOST_RULES_OF_PEERS = 100, ROUNDS_A_PEER_ROUND = 20, WARM_UP = 2, USER = 1000 };
 
 struct settings {
     const char *rules;
     size_t rounds; /* 0: by the number of rules */
     bool without_peers;
-    char *floor, *program, *launcher;
+    char *floor, *program;
+    char *launchers[MOST_BUILDS]; /* NULL-terminated, the first is the one that is judged */
 };
 
 /* ---- Commands ---- */
@@ -143,7 +145,7 @@ static void measure(struct command *commands, size_t count, size_t rounds)
         for (size_t turn = 0; turn < count; turn++) {
             size_t i = (turn + round) % count;
 
-            if (i < OWN_COMMANDS || round % ROUNDS_A_PEER_ROUND <= WARM_UP)
+            if (!commands[i].is_peer || round % ROUNDS_A_PEER_ROUND <= WARM_UP)
                 take_time(&commands[i], round >= WARM_UP);
         }
     for (size_t i = 0; i < count; i++) {
@@ -164,8 +166,8 @@ static void print_rows(const struct command *commands, size_t count, size_t rule
             snprintf(figure, sizeof figure, "%.3f", over / floor);
         if (commands[i].peak)
             snprintf(peak, sizeof peak, "%ld", commands[i].peak);
-        printf("%6zu  %-13s  %11.1f  %12.1f  %7s  %8s  %6zu\n", rules, commands[i].name, commands[i].median, over, figure, peak,
-               commands[i].time_count);
+        printf("%6zu  %-13s  %11.1f  %12.1f  %7s  %8s  %6zu\n", rules, commands[i].name, commands[i].median,
+               over, figure, peak, commands[i].time_count);
     }
     fflush(stdout);
 }
@@ -177,24 +179,46 @@ static size_t rounds_for(const struct settings *settings, size_t rules)
     return rules <= 10 ? 2000 : rules <= 100 ? 1000 : rules <= 1000 ? 300 : 40;
 }
 
-static void bench(const struct settings *settings, struct scene *scene, size_t rules)
+static struct command launcher_command(const char *name, const char *launcher, const char *policy,
+                                       const struct scene *scene)
 {
-    struct command commands[MOST_COMMANDS] = {{.name = "bare"}, {.name = "floor"}, {.name = "landlock-exec"}};
-    char *policy = make_scene(scene, rules);
-    size_t count = OWN_COMMANDS;
+    struct command command = {.name = name};
+
+    push(&command, format("%s", launcher));
+    push(&command, format("--policy"));
+    push(&command, format("%s", policy));
+    push(&command, format("--"));
+    push(&command, format("%s", scene->program));
+    return command;
+}
+
+static size_t own_commands(struct command *commands, const struct settings *settings, const char *policy,
+                           const struct scene *scene)
+{
+    size_t count = LAUNCHER;
 
     push(&commands[BARE], format("%s", scene->program));
     push(&commands[FLOOR], format("%s", settings->floor));
     push(&commands[FLOOR], format("%s", scene->program));
-    push(&commands[LAUNCHER], format("%s", settings->launcher));
-    push(&commands[LAUNCHER], format("--policy"));
-    push(&commands[LAUNCHER], policy);
-    push(&commands[LAUNCHER], format("--"));
-    push(&commands[LAUNCHER], format("%s", scene->program));
+    for (char *const *launcher = settings->launchers; *launcher; launcher++) {
+        const char *name = count == LAUNCHER ? "landlock-exec" : strrchr(*launcher, '/') + 1;
+
+        commands[count++] = launcher_command(name, *launcher, policy, scene);
+    }
+    return count;
+}
+
+static void bench(const struct settings *settings, struct scene *scene, size_t rules)
+{
+    struct command commands[MOST_COMMANDS] = {{.name = "bare"}, {.name = "floor"}};
+    char *policy = make_scene(scene, rules);
+    size_t own = own_commands(commands, settings, policy, scene), count = own;
+
+    free(policy);
     if (!settings->without_peers && rules <= MOST_RULES_OF_PEERS)
         count = add_peers(commands, count, MOST_COMMANDS, scene);
     measure(commands, count, rounds_for(settings, rules));
-    for (size_t i = FLOOR; i < OWN_COMMANDS; i++)
+    for (size_t i = FLOOR; i < own; i++)
         commands[i].peak = measure_peak(&commands[i]);
     print_rows(commands, count, rules);
     for (size_t i = 0; i < count; i++)
@@ -208,7 +232,7 @@ static bool can_reach(const struct settings *settings)
 {
     return faccessat(AT_FDCWD, settings->floor, X_OK, AT_EACCESS) == 0 &&
            faccessat(AT_FDCWD, settings->program, X_OK, AT_EACCESS) == 0 &&
-           faccessat(AT_FDCWD, settings->launcher, X_OK, AT_EACCESS) == 0;
+           faccessat(AT_FDCWD, settings->launchers[0], X_OK, AT_EACCESS) == 0;
 }
 
 /* Root has capabilities to drop, which the floor does not. */
@@ -223,7 +247,8 @@ static void become_ordinary(const struct settings *settings)
             err(1, "becoming user %d", USER);
         return;
     }
-    warnx("user %d cannot reach the executables: run as root, so landlock-exec has capabilities to drop", USER);
+    warnx("user %d cannot reach the executables: run as root, so landlock-exec has capabilities to drop",
+          USER);
     if (seteuid(0) < 0 || setegid(0) < 0)
         err(1, "becoming root again");
 }
@@ -271,11 +296,13 @@ static struct settings read_settings(int count, char **arguments)
         default:
             exit(2);
         }
-    if (count - optind != 3)
-        errx(2, "usage: launch [-r RULES[,RULES...]] [-n ROUNDS] [-p] FLOOR PROGRAM LANDLOCK-EXEC");
+    if (count - optind < 3 || count - optind > 2 + MOST_BUILDS - 1)
+        errx(2, "usage: launch [-r RULES[,RULES...]] [-n ROUNDS] [-p] FLOOR PROGRAM LANDLOCK-EXEC "
+                "[OTHER-BUILD...]");
     settings.floor = real_path(arguments[optind]);
     settings.program = real_path(arguments[optind + 1]);
-    settings.launcher = real_path(arguments[optind + 2]);
+    for (int i = optind + 2; i < count; i++)
+        settings.launchers[i - optind - 2] = real_path(arguments[i]);
     return settings;
 }
 
@@ -297,7 +324,8 @@ int main(int count, char **arguments)
     if (!mkdtemp(folder))
         err(1, "%s", folder);
     atexit(remove_folder);
-    printf("%6s  %-13s  %11s  %12s  %7s  %8s  %6s\n", "rules", "command", "median (us)", "over bare", "figure", "peak KiB", "rounds");
+    printf("%6s  %-13s  %11s  %12s  %7s  %8s  %6s\n", "rules", "command", "median (us)", "over bare",
+           "figure", "peak KiB", "rounds");
     while (*rest) {
         char *end;
         size_t rules = strtoul(rest, &end, 10);
@@ -309,6 +337,7 @@ int main(int count, char **arguments)
     }
     free(settings.floor);
     free(settings.program);
-    free(settings.launcher);
+    for (char **launcher = settings.launchers; *launcher; launcher++)
+        free(*launcher);
     return 0;
 }

@@ -11,6 +11,7 @@ struct command {
     const char *name;
     char **arguments; /* NULL-terminated, each malloc'd */
     size_t argument_count, capacity;
+    bool is_peer;  /* slow: it does not take part in every round */
     double *times; /* microseconds, one a round */
     size_t time_count;
     double median;

@@ -18,7 +18,8 @@ struct text {
 
 static struct text make_policy(size_t lines)
 {
-    static const char *const rights[] = {"read", "read_file", "execute,read_file", "read,write,create,remove"};
+    static const char *const rights[] = {"read", "read_file", "execute,read_file",
+                                         "read,write,create,remove"};
     struct text text = {0};
     FILE *out = open_memstream(&text.bytes, &text.size);
 
@@ -32,8 +33,8 @@ static struct text make_policy(size_t lines)
     return text;
 }
 
-static int give_text(void *context, const char *name, char **text, size_t *size, uint64_t *device, uint64_t *inode, char *reason,
-                     size_t reason_size)
+static int give_text(void *context, const char *name, char **text, size_t *size, uint64_t *device,
+                     uint64_t *inode, char *reason, size_t reason_size)
 {
     const struct text *policy = context;
 
@@ -63,7 +64,8 @@ static double load_once(struct text *text)
 
     end = nanoseconds();
     if (!policy)
-        errx(1, "the policy has faults: %s", diagnostics.count ? diagnostics.items[0].message : "out of memory");
+        errx(1, "the policy has faults: %s",
+             diagnostics.count ? diagnostics.items[0].message : "out of memory");
     policy_free(policy);
     return end - begin;
 }

@@ -27,8 +27,8 @@ static bool is_at_execve(pid_t child)
     enum { ENTRY = 1 };
     struct syscall_info info = {0};
 
-    return syscall(SYS_ptrace, PTRACE_GET_SYSCALL_INFO_REQUEST, child, sizeof info, &info) > 0 && info.op == ENTRY &&
-           info.nr == SYS_execve;
+    return syscall(SYS_ptrace, PTRACE_GET_SYSCALL_INFO_REQUEST, child, sizeof info, &info) > 0 &&
+           info.op == ENTRY && info.nr == SYS_execve;
 }
 
 static long read_peak(pid_t child)

@@ -11,8 +11,8 @@
  */
 static const struct peer {
     const char *name;
-    const char *before[8];     /* NULL-terminated */
-    const char *read, *run;    /* for each path; "%s" stands for it; a blank parts two arguments */
+    const char *before[8];  /* NULL-terminated */
+    const char *read, *run; /* for each path; "%s" stands for it; a blank parts two arguments */
 } peer_table[] = {
     {"setpriv",
      {"--no-new-privs", "--landlock-access", "fs"},
@@ -55,7 +55,7 @@ static void push_option(struct command *command, const char *pattern, const char
 
 static struct command peer_command(const struct peer *peer, char *executable, const struct scene *scene)
 {
-    struct command command = {.name = peer->name};
+    struct command command = {.name = peer->name, .is_peer = true};
 
     push(&command, executable);
     for (size_t i = 0; peer->before[i]; i++)

@@ -16,7 +16,8 @@ enum { EXECUTE = 1 << 0, READ_FILE = 1 << 2 };
 /* All that this kernel's ABI has, up to the newest that landlock-exec knows: as it handles them. */
 static struct floor_header floor_header(size_t rule_count)
 {
-    static const unsigned char fs_bits[] = {0, 13, 14, 15, 15, 16, 16, 16, 16, 17}, net_bits[] = {0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 4},
+    static const unsigned char fs_bits[] = {0, 13, 14, 15, 15, 16, 16, 16, 16, 17},
+                               net_bits[] = {0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 4},
                                scopes[] = {0, 0, 0, 0, 0, 0, 2};
     long abi = syscall(CREATE_RULESET, NULL, 0, 1);
     size_t at = (size_t)abi;
@@ -51,7 +52,8 @@ static void finish(FILE *out, const char *what)
 
 static char *make_file(const char *folder, size_t i)
 {
-    char *below = format("%s/%03zu", folder, i / FILES_A_FOLDER), *path = format("%s/%02zu", below, i % FILES_A_FOLDER);
+    char *below = format("%s/%03zu", folder, i / FILES_A_FOLDER),
+         *path = format("%s/%02zu", below, i % FILES_A_FOLDER);
     int fd;
 
     if (i % FILES_A_FOLDER == 0)

@@ -1,0 +1,144 @@
+"""The status line: valid JSON in one line whatever is named, and all that the launcher says where it is on standard error."""
+
+import json
+import subprocess
+
+from harness import ABI, ORDINARY, USERS, SandboxTest, as_user, launcher_environment
+
+KEYS = {"event", "reason", "message", "hint", "abi", "max_abi", "kernel_abi", "uid", "not_enforced", "not_granted", "unrestricted",
+        "container", "proof", "warnings"}
+
+HOSTILE = {
+    "newline": b"a\nlandlock-exec: forged", "return": b"a\rforged", "quote": b'a"b', "backslash": b"a\\b", "escape": b"\x1b[31mred\x1b]0;title\x07",
+    "not UTF-8": b"\xff\xfe\x80", "cut off": b"\xe2\x82", "overlong": b"\xc0\xaf", "surrogate": b"\xed\xa0\x80", "C1": "\x9b31m".encode(),
+    "bidi": "\u202eevil\u2066".encode(), "separators": "\u2028\u2029".encode(), "wide": "\U0001f600\u0416".encode(), "DEL": b"\x7f",
+    "JSON": b'","event":"starting","x":"', "percent": b"%s%n%d", "long": b"x" * 255,
+}
+
+
+class StatusLine(SandboxTest):
+    def raw(self, *words, uid=ORDINARY):
+        """The launch itself, its status line as bytes."""
+        done = subprocess.run([self.launcher, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=launcher_environment(True),
+                              **as_user(uid))
+        return done.returncode, done.stdout, done.stderr
+
+    def one_line(self, stderr):
+        self.assertEqual((stderr.count(b"\n"), stderr[-1:]), (1, b"\n"), stderr)
+        self.assertTrue(all(byte >= 0x20 and byte != 0x7f for byte in stderr[:-1]), stderr)
+        line = json.loads(stderr.decode("utf-8"))
+        self.assertEqual(set(line), KEYS)
+        return line
+
+    def test_contents(self):
+        for uid in USERS:
+            outcome = self.launch("unrestricted connect_tcp", self.attempt, uid=uid)
+            self.assert_ran(outcome)
+            status = outcome.status
+            self.assertEqual(set(status), KEYS)
+            self.assertEqual((status["event"], status["reason"], status["message"], status["kernel_abi"], status["uid"], status["unrestricted"],
+                              status["container"], status["proof"], status["not_granted"]),
+                             ("starting", None, None, ABI, uid, ["connect_tcp"], "not-needed", "read_dir /", []))
+            self.assertEqual(any("UID 0" in text for text in status["warnings"]), uid == 0)
+
+    def test_hostile_names(self):
+        """As a program, a policy, a path of the policy, a definition, an option: one line of JSON, and one line for people."""
+        policy = self.policy("define path /usr\nallow read ${path}")
+        for name, text in HOSTILE.items():
+            path = b"/nowhere/" + text
+            uses = {
+                "program": ("-p", policy, "--", path), "program in PATH": ("-p", policy, "--", text), "policy": ("-p", path, "--", "x"),
+                "path": ("-p", policy, "-D", b"path=" + path, "--", "x"), "not a path": ("-p", policy, "-D", b"path=" + text, "--", "x"),
+                "definition": ("-p", policy, "-D", text + b"=1", "--", "x"), "option": (b"--" + text, "-p", policy),
+                "number": ("--max-abi", text, "-p", policy),
+            }
+            for use, words in uses.items():
+                with self.subTest(name, use=use):
+                    code, out, err = self.raw("--status-fd", "2", *words)
+                    self.assertIn(code, (125, 127))
+                    self.assertEqual((out, self.one_line(err)["event"]), (b"", "refused"))
+                    code, out, err = self.raw(*words)
+                    lines = err.decode("utf-8").split("\n")
+                    self.assertTrue(all(line.startswith(("landlock-exec: ", "command line: error: ", "/nowhere/", f"{policy}:")) for line in lines[:-1]), err)
+                    self.assertTrue(all(ord(char) >= 0x20 and not 0x7f <= ord(char) < 0xa0 and char not in "\u202e\u2066\u2028\u2029"
+                                        for line in lines for char in line), err)
+                    self.assertFalse(any("forged" == line[-6:] and "\\x0" not in line and "\\n" not in line for line in lines[:-1]), err)
+
+    def test_hostile_names_that_exist(self):
+        for name, text in HOSTILE.items():
+            if b"/" in text:
+                continue
+            folder = self.folder / text.decode("utf-8", "surrogateescape")
+            folder.mkdir()
+            with self.subTest(name):
+                outcome = self.launch("define path /usr\nallow read ${path}", *self.operations(["list", folder], "list /"),
+                                      define={"path": folder}, options=["--verbose"])
+                self.assert_ran(outcome, "OK\nEACCES\n")
+                self.assertTrue(all(line.startswith("landlock-exec: ") for line in outcome.err.splitlines()), outcome.err)
+                dry = self.launch("define path /usr\nallow read ${path}", self.attempt, define={"path": folder}, options=["--dry-run"])
+                self.assertEqual((dry.code, dry.status["event"]), (0, "would-start"))
+                self.assertEqual(sum("read_file,read_dir" in line for line in dry.out.splitlines()), 1 + 1)  # the rule, and what is restricted
+
+    def test_on_standard_error_there_is_one_line_only(self):
+        """Warnings, faults of the policy and hints are in it; what follows is the program's."""
+        shell = "allow execute,read /usr /bin /lib -/lib64\n"
+        cases = (  # policy, options, program, exit status, event
+            (shell, (), ("/bin/sh", "-c", "echo mine >&2; exit 125"), 125, "starting", b"mine\n"),
+            (shell, ("--max-abi", "3"), ("/bin/sh", "-c", "exit 3"), 3, "starting", b""),
+            ("alow\nallow raed /usr", (), (self.attempt,), 125, "refused", b""),
+            ("", ("--nonsense",), (self.attempt,), 125, "refused", b""),
+            ("", (), ("/nowhere",), 127, "refused", b""),
+            ("", (), (), 125, "refused", b""),
+            ("", ("--policy", "/nowhere"), (self.attempt,), 125, "refused", b""),
+            ("", ("--pass-fd", "77"), (self.attempt,), 125, "refused", b""),
+        )
+        for text, options, program, code, event, rest in cases:
+            for uid in USERS:
+                with self.subTest(text, program=program, options=options, uid=uid):
+                    got = self.raw("--status-fd", "2", "-p", self.policy(text), *options, "--", *program, uid=uid)
+                    first, _, others = got[2].partition(b"\n")
+                    self.assertEqual((got[0], others), (code, rest))
+                    self.assertEqual(self.one_line(first + b"\n")["event"], event)
+
+    def test_a_failing_execution_on_standard_error(self):
+        """What only execve(2) can tell comes after the status line, and one line it stays."""
+        self.make("garbage", b"\x01\x02\x03\x04" * 10, 0o755)
+        self.make("lost", "#!/nowhere/interpreter\n", 0o755)
+        for name, code in (("garbage", 126), ("lost", 127)):
+            with self.subTest(name):
+                got = self.raw("--status-fd", "2", "-p", self.policy(f"allow execute,read {self.folder}"), "--", self.folder / name)
+                self.assertEqual(got[0], code)
+                self.one_line(got[2])
+
+    def test_verbose_and_standard_error_exclude_each_other(self):
+        code, _, err = self.raw("--status-fd", "2", "--verbose", "-p", self.policy(""), "--", self.attempt)
+        self.assertEqual((code, self.one_line(err)["reason"]), (125, "usage"))
+
+    def test_a_long_message_is_cut(self):
+        code, _, err = self.raw("--status-fd", "2", "-p", self.policy(""), "--", "/" + "x" * 100000)
+        self.assertEqual(code, 126)  # ENAMETOOLONG
+        line = self.one_line(err)
+        self.assertLess(len(line["message"]), 5000)
+        self.assertTrue(line["message"].endswith("..."))
+
+    def test_the_options_before_a_fault_are_heard(self):
+        """Wherever the status descriptor stands, a refusal of the command line is told on it."""
+        for words in (("--nonsense", "--status-fd", "2"), ("--status-fd", "2", "--max-abi"), ("-D", "x", "--status-fd=2", "--", "y")):
+            code, _, err = self.raw(*words)
+            self.assertEqual((code, self.one_line(err)["reason"]), (125, "usage"))
+
+    def test_help_and_version(self):
+        for option in ("--help", "-h", "--version", "-V"):
+            code, out, err = self.raw(option)
+            self.assertEqual((code, err), (0, b""))
+            self.assertIn(b"landlock-exec", out)
+        with open("/dev/full", "wb") as full:
+            self.assertEqual(subprocess.run([self.launcher, "--help"], stdout=full, check=False).returncode, 125)
+
+    def test_a_dry_run_runs_and_restricts_nothing(self):
+        marker = self.folder / "marker"
+        outcome = self.launch(f"allow execute,read /usr /bin /lib\nallow create,write {self.folder}\nallow read_file -/not/there", "/bin/sh", "-c",
+                              f": > {marker}", options=["--dry-run"])
+        self.assertEqual((outcome.code, outcome.status["event"], marker.exists()), (0, "would-start", False))
+        for text in (f"landlock abi  {ABI} (kernel {ABI}, this build 11)", "missing       read_file /not/there", "proof         read_dir /"):
+            self.assertIn(text, outcome.out)
