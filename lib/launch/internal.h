@@ -7,30 +7,64 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* ---- walk.c: the paths of a policy, opened as if an attacker had prepared them ---- */
+/* ---- object.c ---- */
+
+/* What an open descriptor, O_PATH included, leads to: statx(2). */
+struct object {
+    uint64_t device, inode;
+    uint64_t mount; /* as in /proc/self/mountinfo; 0: the kernel does not tell */
+    uid_t uid;
+    mode_t mode;
+    uint32_t links;
+};
+
+/* 0, or -1 with errno. */
+int object_of(int fd, struct object *object);
+
+/* ---- walk.c, links.c: the paths of a policy, opened as if an attacker had prepared them ---- */
 
 /* A directory that was walked through to reach a symbolic link that was followed. */
 struct walked {
     uint64_t device, inode;
-    const char *path; /* the policy's path on which this was */
-    uint32_t link;    /* index in walker.links: the directory that holds the link */
+};
+
+/* A symbolic link that was followed. */
+struct followed {
+    const char *path;       /* the policy's path on which it was met */
+    char *directory;        /* the directory that holds it, by its real path */
+    uint64_t device, mount; /* of that directory */
+    size_t first, last;     /* walker.walked[first..last): walked through since the link before it */
+};
+
+/* A directory in which the policy lets the program create. */
+struct creatable {
+    uint64_t device, inode, mount;
+    const char *path; /* as it was found: no link in it */
 };
 
 struct walker {
     struct walked *walked;
-    size_t count, capacity;
-    char **links;
-    size_t link_count, link_capacity;
+    size_t walked_count, walked_capacity;
+    struct followed *followed;
+    size_t followed_count, followed_capacity;
+    struct creatable *creatable;
+    size_t creatable_count, creatable_capacity;
+    char **texts;
+    size_t text_count, text_capacity;
+    const char *real; /* of the path opened last, where it crossed a link; else NULL: the path itself */
 };
 
-/* Opens `path` with O_PATH and O_CLOEXEC. Symbolic links are followed as DESIGN allows: only in directories
- * that are root's and nobody else's to write, all the way. -1: errno ELOOP after a refusal, with `error` set;
- * else the errno of what failed, `error` untouched (ENOENT and ENOTDIR: missing). */
+/* Opens `path` with O_PATH and O_CLOEXEC. A symbolic link is followed only if the directory that holds it, and each one
+ * walked through to reach it, is root's and nobody else's to write. -1: errno ELOOP after a refusal, with `error` set; else
+ * the errno of what failed, `error` untouched (ENOENT and ENOTDIR: missing). */
 int walk_open(struct walker *walker, const char *path, struct error *error);
 
-/* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the
- * program may create. 0, or -1 and `error`. */
-int walk_check(const struct walker *walker, const struct launch *launch, struct error *error);
+/* Notes that the policy lets the program create in `object`, which `path` has just been opened as. 0, or -1 with errno. */
+int walk_note_creatable(struct walker *walker, const struct object *object, const char *path);
+
+/* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the program may
+ * create, by whatever mount either was reached. 0, or -1 and `error`. */
+int walk_check(const struct walker *walker, struct error *error);
 
 void walk_free(struct walker *walker);
 

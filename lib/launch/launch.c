@@ -130,7 +130,7 @@ int launch_prepare(struct launch *launch, const struct launch_request *request, 
     result = load_policy(launch, error) < 0 || prepare_landlock(launch, error) < 0 ||
                      prepare_rules(launch, &walker, error) < 0 ||
                      prepare_directory(launch, &walker, error) < 0 ||
-                     prepare_privates(launch, &walker, error) < 0 || walk_check(&walker, launch, error) < 0 ||
+                     prepare_privates(launch, &walker, error) < 0 || walk_check(&walker, error) < 0 ||
                      check_container(launch, error) < 0 || prepare_environment(launch, error) < 0 ||
                      prepare_arguments(launch, error) < 0 || prepare_program(launch, error) < 0
                  ? -1

@@ -8,20 +8,26 @@ static int prepare_private(struct launch *launch, struct walker *walker, const s
 {
     struct launch_private *private = &launch->privates[launch->private_count];
     char real[PATH_MAX];
-    struct stat status;
+    struct object object;
 
     *private = (struct launch_private){
         .path = named->path, .fd = open_named(launch, walker, named->path, &named->position, error)};
     if (private->fd < 0)
         return -1;
     launch->private_count++;
-    if (fstat(private->fd, &status) < 0)
+    if (object_of(private->fd, &object) < 0)
         return system_error(error, named->path);
-    private->device = status.st_dev;
-    private->inode = status.st_ino;
-    if (!S_ISREG(status.st_mode))
+    private->device = object.device;
+    private->inode = object.inode;
+    if (!S_ISREG(object.mode))
         return policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
                             "%s is not a regular file, so it cannot be private", named->path);
+    if (object.links > 1) {
+        policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
+                     "%s is private, but has %u names (hard links), by which the program could open it",
+                     named->path, object.links);
+        return error_hint(error, "give it a single name: copy it, and put the copy in its place");
+    }
     if (path_of_fd(private->fd, real) < 0)
         return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path,
                          strerror(errno));

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
-static int add_grant(struct launch *launch, const struct stat *status, policy_rights rights)
+static int add_grant(struct launch *launch, const struct object *object, policy_rights rights)
 {
     if (array_reserve(&launch->grants, &launch->grant_capacity, launch->grant_count, sizeof *launch->grants) <
         0)
         return -1;
-    launch->grants[launch->grant_count++] = (struct launch_grant){status->st_dev, status->st_ino, rights};
+    launch->grants[launch->grant_count++] = (struct launch_grant){object->device, object->inode, rights};
     return 0;
 }
 
@@ -62,18 +62,20 @@ static int rights_for_file(const struct launch *launch, const struct policy_path
     return -1;
 }
 
-static int add_rule(struct launch *launch, const struct policy_path_rule *rule, int fd, struct error *error)
+static int add_rule(struct launch *launch, struct walker *walker, const struct policy_path_rule *rule, int fd,
+                    struct error *error)
 {
     policy_rights rights = rule->rights;
-    struct stat status;
+    struct object object;
 
-    if (fstat(fd, &status) < 0)
+    if (object_of(fd, &object) < 0)
         return system_error(error, rule->path);
-    if (!S_ISDIR(status.st_mode) && rights_for_file(launch, rule, &rights, error) < 0)
+    if (!S_ISDIR(object.mode) && rights_for_file(launch, rule, &rights, error) < 0)
         return -1;
     launch->not_granted |= rights & POLICY_REFER & ~launch->handled;
     rights &= launch->handled;
-    if (add_grant(launch, &status, rights) < 0)
+    if (add_grant(launch, &object, rights) < 0 ||
+        (rights & policy_rights_that_create() && walk_note_creatable(walker, &object, rule->path) < 0))
         return system_error(error, "reading rules");
     if (rights && landlock_allow_path(launch->ruleset, fd, policy_rights_fs(rights)) < 0)
         return policy_error(error, LAUNCH_PATH, launch, &rule->position,
@@ -89,7 +91,7 @@ static int add_path_rule(struct launch *launch, struct walker *walker, const str
     error->code = 0;
     fd = walk_open(walker, rule->path, error);
     if (fd >= 0)
-        return add_rule(launch, rule, fd, error);
+        return add_rule(launch, walker, rule, fd, error);
     if (error->code)
         return -1;
     if (rule->position.flags & POLICY_OPTIONAL && (errno == ENOENT || errno == ENOTDIR))

@@ -16,7 +16,8 @@ struct walk {
     int directory;
     bool is_trusted; /* every directory so far is root's and nobody else's to write */
     unsigned links;
-    size_t committed; /* walker->count up to the last link that was followed */
+    struct object reached; /* the present directory */
+    size_t committed;      /* walker->walked_count up to the last link that was followed */
 };
 
 static int say_link(struct walk *walk, struct error *error)
@@ -50,19 +51,18 @@ static bool next_component(struct walk *walk, char name[static NAME_MAX + 1], bo
 static int enter(struct walk *walk, int fd)
 {
     struct walker *walker = walk->walker;
-    struct stat status;
+    struct object *object = &walk->reached;
 
     cleanup_close(&walk->directory);
     walk->directory = fd;
-    if (fstat(fd, &status) < 0)
+    if (object_of(fd, object) < 0)
         return -1;
-    if ((status.st_uid != 0 && !uid_stands_for_unmapped(status.st_uid)) ||
-        status.st_mode & (S_IWGRP | S_IWOTH))
+    if ((object->uid != 0 && !uid_stands_for_unmapped(object->uid)) || object->mode & (S_IWGRP | S_IWOTH))
         walk->is_trusted = false;
-    if (array_reserve(&walker->walked, &walker->capacity, walker->count, sizeof *walker->walked) < 0)
+    if (array_reserve(&walker->walked, &walker->walked_capacity, walker->walked_count,
+                      sizeof *walker->walked) < 0)
         return -1;
-    walker->walked[walker->count++] =
-        (struct walked){.device = status.st_dev, .inode = status.st_ino, .path = walk->path};
+    walker->walked[walker->walked_count++] = (struct walked){object->device, object->inode};
     return 0;
 }
 
@@ -83,35 +83,48 @@ static int enter_parent(struct walk *walk)
     return fd < 0 ? -1 : enter(walk, fd);
 }
 
-static int enter_child(struct walk *walk, int fd, const char *name)
+/* Moves the text of where the walk is to a name in the present directory. */
+static int append(struct walk *walk, const char *name)
 {
     size_t length = strlen(walk->where);
 
     if (length + strlen(name) + 2 > sizeof walk->where) {
-        close(fd);
         errno = ENAMETOOLONG;
         return -1;
     }
     snprintf(walk->where + length, sizeof walk->where - length, "%s%s", length > 1 ? "/" : "", name);
-    return enter(walk, fd);
+    return 0;
 }
 
-/* Notes that a link in the present directory was followed: every directory so far must be one where the
- * program cannot create. */
+/* Keeps a copy of a text as long as the walker. NULL: errno is ENOMEM. */
+static char *keep(struct walker *walker, const char *text)
+{
+    char *copy;
+
+    if (array_reserve(&walker->texts, &walker->text_capacity, walker->text_count, sizeof *walker->texts) < 0)
+        return NULL;
+    copy = strdup(text);
+    if (copy)
+        walker->texts[walker->text_count++] = copy;
+    return copy;
+}
+
+/* Notes that a link in the present directory was followed. */
 static int commit(struct walk *walk)
 {
     struct walker *walker = walk->walker;
-    char *link;
+    char *directory = keep(walker, walk->where);
 
-    if (array_reserve(&walker->links, &walker->link_capacity, walker->link_count, sizeof *walker->links) < 0)
+    if (!directory || array_reserve(&walker->followed, &walker->followed_capacity, walker->followed_count,
+                                    sizeof *walker->followed) < 0)
         return -1;
-    link = strdup(walk->where);
-    if (!link)
-        return -1;
-    for (size_t i = walk->committed; i < walker->count; i++)
-        walker->walked[i].link = (uint32_t)walker->link_count;
-    walker->links[walker->link_count++] = link;
-    walk->committed = walker->count;
+    walker->followed[walker->followed_count++] = (struct followed){.path = walk->path,
+                                                                   .directory = directory,
+                                                                   .device = walk->reached.device,
+                                                                   .mount = walk->reached.mount,
+                                                                   .first = walk->committed,
+                                                                   .last = walker->walked_count};
+    walk->committed = walker->walked_count;
     return 0;
 }
 
@@ -161,13 +174,15 @@ static int step(struct walk *walk, const char *name, bool is_last, int *fd, stru
 
         return follow(walk, link, error);
     }
+    if (append(walk, name) < 0)
+        return -1;
     if (is_last)
         return 1;
     if (!S_ISDIR(status.st_mode)) {
         errno = ENOTDIR;
         return -1;
     }
-    return enter_child(walk, take_fd(fd), name);
+    return enter(walk, take_fd(fd));
 }
 
 static int walk_components(struct walk *walk, struct error *error)
@@ -204,11 +219,18 @@ static int walk_carefully(struct walker *walker, const char *path, struct error 
     walk.directory = -1;
     walk.is_trusted = true;
     walk.links = 0;
-    walk.committed = walker->count;
+    walk.committed = walker->walked_count;
     walk.where[0] = '\0';
     strcpy(walk.rest, path);
     fd = walk_components(&walk, error);
-    walker->count = walk.committed;
+    if (fd >= 0) {
+        walker->real = keep(walker, walk.where);
+        if (!walker->real) {
+            cleanup_close(&fd);
+            fd = -1;
+        }
+    }
+    walker->walked_count = walk.committed;
     cleanup_close(&walk.directory);
     return fd;
 }
@@ -218,66 +240,8 @@ int walk_open(struct walker *walker, const char *path, struct error *error)
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 
+    walker->real = NULL;
     if (fd < 0 && errno == ELOOP)
         return walk_carefully(walker, path, error);
     return (int)fd;
-}
-
-static int compare_grants(const void *left, const void *right)
-{
-    const struct launch_grant *a = left, *b = right;
-
-    if (a->inode != b->inode)
-        return a->inode < b->inode ? -1 : 1;
-    return (a->device > b->device) - (a->device < b->device);
-}
-
-/* The grants that let the program create, in an order that can be searched. NULL: none, or errno is ENOMEM.
- */
-static struct launch_grant *creating_grants(const struct launch *launch, size_t *count)
-{
-    struct launch_grant *grants = malloc((launch->grant_count + 1) * sizeof *grants);
-
-    *count = 0;
-    if (!grants)
-        return NULL;
-    for (size_t i = 0; i < launch->grant_count; i++)
-        if (launch->grants[i].rights & policy_rights_that_create())
-            grants[(*count)++] = launch->grants[i];
-    qsort(grants, *count, sizeof *grants, compare_grants);
-    return grants;
-}
-
-int walk_check(const struct walker *walker, const struct launch *launch, struct error *error)
-{
-    auto_free struct launch_grant *grants = NULL;
-    size_t count;
-
-    if (!walker->count)
-        return 0;
-    grants = creating_grants(launch, &count);
-    if (!grants)
-        return system_error(error, "checking symbolic links");
-    for (size_t i = 0; i < walker->count; i++) {
-        const struct walked *walked = &walker->walked[i];
-        struct launch_grant key = {.device = walked->device, .inode = walked->inode};
-
-        if (!bsearch(&key, grants, count, sizeof *grants, compare_grants))
-            continue;
-        error_set(error, LAUNCH_PATH,
-                  "%s crosses a symbolic link in %s, which the program could have written", walked->path,
-                  walker->links[walked->link]);
-        return error_hint(error, "the policy lets the program create there: name the path that the link "
-                                 "leads to (readlink -f shows it), or "
-                                 "do not allow to create there");
-    }
-    return 0;
-}
-
-void walk_free(struct walker *walker)
-{
-    for (size_t i = 0; i < walker->link_count; i++)
-        free(walker->links[i]);
-    free(walker->links);
-    free(walker->walked);
 }

@@ -118,9 +118,10 @@ class Files(SandboxTest):
     def test_execution(self):
         copy = self.make("tool", self.attempt.read_bytes(), 0o755)
         unreadable = self.make("unreadable", self.attempt.read_bytes(), 0o711)
-        self.assert_table(f"allow execute {copy} {unreadable}", [(f"execute {copy}", "OK"), (f"execute {unreadable}", "OK"), (f"read {copy}", "EACCES"),
-                                                                  ("execute /usr/bin/true", "EACCES")])
-        self.assert_table(f"allow read {self.folder}", [(f"execute {copy}", "EACCES"), (f"read {copy}", "OK")])
+        rows = (f"execute {copy}", f"execute {unreadable}", f"read {copy}", "execute /usr/bin/true")
+        for rights, answers in (("execute,read_file", ("OK", "OK", "OK", "EACCES")), ("execute", ("EACCES", "EACCES", "EACCES", "EACCES")),
+                                ("read_file", ("EACCES", "EACCES", "OK", "EACCES"))):  # the kernel opens what it executes for reading
+            self.assert_table(f"allow {rights} {copy} {unreadable}", list(zip(rows, answers)))
 
     def test_audit_is_accepted(self):
         for value in ("on", "off"):

@@ -440,7 +440,6 @@ static long filter_call(unsigned call, unsigned action, unsigned flags)
 
 static void must_say(const struct error *error, const struct answer *answer)
 {
-    dprintf(STDERR_FILENO, "# %s\n", error->message);
     must(error->code == answer->code);
     must(!strncmp(error->message, REQUIREMENT, strlen(REQUIREMENT)));
     must(strstr(error->message, answer->says));

@@ -55,8 +55,8 @@ struct loaded load_defined(const struct memory_file *files, size_t count,
     struct memory memory = {files, count};
     struct loaded loaded = {0};
 
-    loaded.policy = policy_load(files[0].name, definitions, definition_count, read_memory, &memory,
-                                &loaded.diagnostics);
+    loaded.policy =
+        policy_load(files[0].name, definitions, definition_count, read_memory, &memory, &loaded.diagnostics);
     return loaded;
 }
 
@@ -104,8 +104,8 @@ static void assert_item(const struct loaded *loaded, size_t i, const struct faul
     const struct policy_diagnostic *item = &loaded->diagnostics.items[i];
     char expected[512];
 
-    if (is_same_file(item->file, fault->file) && item->line == fault->line &&
-        item->column == fault->column && strstr(item->message, fault->part))
+    if (is_same_file(item->file, fault->file) && item->line == fault->line && item->column == fault->column &&
+        strstr(item->message, fault->part))
         return;
     snprintf(expected, sizeof expected, "fault %zu should have been %s:%zu:%zu: …%s…", i + 1,
              fault->file ? fault->file : "(no file)", fault->line, fault->column, fault->part);
@@ -142,17 +142,6 @@ void assert_fault_cases(const struct fault_case *cases, size_t count)
 }
 
 /* ---- Long texts ---- */
-
-struct growing grow(void)
-{
-    return (struct growing){0};
-}
-
-char *grown(struct growing *growing)
-{
-    fclose(growing->out);
-    return growing->text;
-}
 
 char *repeated(const char *before, const char *text, size_t count, const char *after)
 {

@@ -61,14 +61,6 @@ struct fault_case {
 };
 void assert_fault_cases(const struct fault_case *cases, size_t count);
 
-/* A text that grows, freed by the caller. */
-struct growing {
-    char *text;
-    size_t size;
-    FILE *out;
-};
-struct growing grow(void);
-char *grown(struct growing *growing);
 /* `text` `count` times between `before` and `after`, freed by the caller. */
 char *repeated(const char *before, const char *text, size_t count, const char *after);
 
