@@ -10,7 +10,7 @@ struct options {
     bool is_dry_run, is_verbose, wants_help, wants_version;
 };
 
-/* Reads the command line. The arrays in options->request are malloc'd. 0, or -1 and `error`: then as much as
+/* Reads the command line. The arrays in options->request are malloc'd. 0, or -1 and `error`, which may hold a fault from before: then as much as
  * could be understood, the status descriptor above all, is in `options`. */
 int read_options(int count, char **arguments, char **environment, struct options *options,
                  struct error *error);

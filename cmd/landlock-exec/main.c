@@ -82,24 +82,40 @@ static int answer(const struct options *options)
     return fflush(stdout) == 0 ? 0 : 125;
 }
 
+/* All of a launch. It is kept off the stack: what is not used of it is never touched, and touching memory is what a launch
+ * costs most. */
+struct command {
+    struct options options;
+    struct launch launch;
+    struct error error;
+};
+
+static int act(struct command *command)
+{
+    const struct options *options = &command->options;
+
+    if (!command->error.code && (options->wants_help || options->wants_version))
+        return answer(options);
+    if (!command->error.code && run(options, &command->launch, &command->error) == 0)
+        return 0;
+    return refuse(options, &command->launch, &command->error);
+}
+
 int main(int count, char **arguments, char **environment)
 {
-    struct launch launch = {.ruleset = -1};
-    struct options options;
-    struct error error;
-    bool is_good;
-    int status = 0;
+    struct command *command = calloc(1, sizeof *command);
+    int status;
 
-    if (launch_guard_streams(&error) < 0) {
-        text_write_line(STDERR_FILENO, "landlock-exec: ", error.message);
+    if (!command) {
+        text_write_line(STDERR_FILENO, "landlock-exec: ", "out of memory");
         return 125;
     }
-    is_good = read_options(count, arguments, environment, &options, &error) == 0;
-    if (is_good && (options.wants_help || options.wants_version))
-        status = answer(&options);
-    else if (!is_good || run(&options, &launch, &error) < 0)
-        status = refuse(&options, &launch, &error);
-    launch_free(&launch);
-    free_options(&options);
+    command->launch.ruleset = -1;
+    launch_guard_streams(&command->error);
+    read_options(count, arguments, environment, &command->options, &command->error);
+    status = act(command);
+    launch_free(&command->launch);
+    free_options(&command->options);
+    free(command);
     return status;
 }

@@ -55,8 +55,11 @@ void print_help(FILE *out)
           out);
 }
 
+/* The first fault is the one that is told; reading goes on behind it, for the status descriptor's sake. */
 static int usage(struct error *error, const char *option, const char *what)
 {
+    if (error->code)
+        return -1;
     error_set(error, LAUNCH_USAGE, "%s: %s", option, what);
     return error_hint(error, "landlock-exec --help lists the options");
 }
@@ -161,27 +164,23 @@ static int read_all(int count, char **arguments, struct options *options, struct
 {
     struct option longs[array_size(option_table) + 1];
     char letters[2 * array_size(option_table) + 3];
-    struct error other;
-    int id, result = 0;
+    int id;
 
     make_getopt_tables(longs, letters);
     opterr = 0;
     for (int at = optind; (id = getopt_long(count, arguments, letters, longs, NULL)) != -1; at = optind) {
-        /* the first fault is reported; reading goes on, for the status descriptor's sake */
-        struct error *fault = result < 0 ? &other : error;
-
-        if (id == '?' || id == ':')
-            result = usage(fault, arguments[at],
-                           id == '?' ? "unknown option, or one that takes no argument"
-                                     : "its argument is missing");
-        else if (read_option(options, id, optarg, fault) < 0)
-            result = -1;
+        if (id == '?')
+            usage(error, arguments[at], "unknown option, or one that takes no argument");
+        else if (id == ':')
+            usage(error, arguments[at], "its argument is missing");
+        else
+            read_option(options, id, optarg, error);
     }
     options->request.command = arguments + optind;
-    if (result == 0 && options->is_verbose && options->request.status_fd == STDERR_FILENO)
-        result = usage(error, "--verbose",
-                       "cannot be had with --status-fd 2, which keeps standard error for the status line");
-    return result;
+    if (options->is_verbose && options->request.status_fd == STDERR_FILENO)
+        usage(error, "--verbose",
+              "cannot be had with --status-fd 2, which keeps standard error for the status line");
+    return error->code ? -1 : 0;
 }
 
 int read_options(int count, char **arguments, char **environment, struct options *options,

@@ -4,7 +4,7 @@
 
 bool read_small_file(const char *path, char *text, size_t size)
 {
-    auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    auto_close int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     ssize_t count = 0;
 

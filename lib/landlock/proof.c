@@ -8,7 +8,7 @@
 
 static int try_open(const char *path, int flags)
 {
-    auto_close int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    auto_close int fd = openat(AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     return fd < 0 ? errno : 0;
 }

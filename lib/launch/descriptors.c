@@ -6,26 +6,29 @@
 
 enum { CLOSE_ON_EXEC = 4 }; /* CLOSE_RANGE_CLOEXEC, close_range(2) */
 
-int launch_guard_streams(struct error *error)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-            return error_set(error, LAUNCH_DESCRIPTOR,
-                             "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd,
-                             strerror(errno));
-    return 0;
-}
-
-static int refuse_directory(int fd, struct error *error)
+static int guard_stream(int fd, struct error *error)
 {
     struct stat status;
 
-    if (fstat(fd, &status) < 0)
-        return error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d: %s", fd, strerror(errno));
+    if (fstat(fd, &status) < 0) {
+        if (errno == EBADF && openat(AT_FDCWD, "/dev/null", O_RDWR) == fd)
+            return 0;
+        return error_set(error, LAUNCH_DESCRIPTOR,
+                         "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd,
+                         strerror(errno));
+    }
     if (!S_ISDIR(status.st_mode))
         return 0;
     error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d is a directory, which the program could list", fd);
     return error_hint(error, "give it a file, a pipe or a terminal");
+}
+
+int launch_guard_streams(struct error *error)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (guard_stream(fd, error) < 0)
+            return -1;
+    return 0;
 }
 
 int guard_descriptors(const struct launch_request *request, struct error *error)
@@ -35,9 +38,6 @@ int guard_descriptors(const struct launch_request *request, struct error *error)
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
         return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: it is not open for writing",
                          request->status_fd);
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (refuse_directory(fd, error) < 0)
-            return -1;
     for (size_t i = 0; i < request->pass_fd_count; i++) {
         if (fcntl(request->pass_fds[i], F_GETFD) < 0)
             return error_set(error, LAUNCH_DESCRIPTOR, "--pass-fd %d: it is not open", request->pass_fds[i]);

@@ -51,7 +51,8 @@ struct walker {
     size_t creatable_count, creatable_capacity;
     char **texts;
     size_t text_count, text_capacity;
-    const char *real; /* of the path opened last, where it crossed a link; else NULL: the path itself */
+    struct walk *walk; /* room for a careful walk, kept for the next one */
+    const char *real;  /* of the path opened last, where it crossed a link; else NULL: the path itself */
 };
 
 /* Opens `path` with O_PATH and O_CLOEXEC. A symbolic link is followed only if the directory that holds it, and each one
@@ -94,6 +95,9 @@ int pass_descriptors(const struct launch *launch, struct error *error);
 
 /* ---- Small things ---- */
 
+/* What the rules grant on an object itself. */
+policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t inode);
+
 /* walk_open() for a path that must be there: whatever goes wrong is an error at its position. -1: `error`. */
 int open_named(const struct launch *launch, struct walker *walker, const char *path,
                const struct policy_position *position, struct error *error);
@@ -106,7 +110,7 @@ int policy_error(struct error *error, int code, const struct launch *launch,
                  const struct policy_position *position, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* The real path of an open descriptor, by /proc. -1: errno. */
-int path_of_fd(int fd, char path[static PATH_MAX]);
+/* The real path of an open descriptor, by /proc; to be freed. NULL: errno. */
+char *path_of_fd(int fd);
 
 #endif

@@ -58,21 +58,23 @@ int policy_error(struct error *error, int code, const struct launch *launch,
                      text);
 }
 
-int path_of_fd(int fd, char path[static PATH_MAX])
+char *path_of_fd(int fd)
 {
-    char link[64];
+    char link[64], *path = malloc(PATH_MAX);
     ssize_t length;
 
+    if (!path)
+        return NULL;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     length = readlink(link, path, PATH_MAX);
-    if (length < 0)
-        return -1;
-    if (length == 0 || length == PATH_MAX || path[0] != '/') {
-        errno = ENAMETOOLONG;
-        return -1;
+    if (length > 0 && length < PATH_MAX && path[0] == '/') {
+        path[length] = '\0';
+        return path;
     }
-    path[length] = '\0';
-    return 0;
+    if (length >= 0)
+        errno = ENAMETOOLONG;
+    free(path);
+    return NULL;
 }
 
 static int load_policy(struct launch *launch, struct error *error)

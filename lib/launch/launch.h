@@ -126,7 +126,7 @@ struct launch {
  * or -1 and `error`. */
 int launch_guard_streams(struct error *error);
 
-/* Refuses a directory on descriptors 0–2, a descriptor to pass that is not open, a status descriptor that
+/* Refuses a descriptor to pass that is not open, a status descriptor that
  * cannot be written; and a launcher that is set-uid, set-gid or has file capabilities (getauxval(3)
  * AT_SECURE, /proc/self/exe). Call it before anything opens a descriptor, so that none is taken for the
  * caller's. 0, or -1 and `error`. */
@@ -153,7 +153,7 @@ int launch_execute(struct launch *launch, struct error *error);
 
 void launch_free(struct launch *launch);
 
-/* Whether the rules grant `rights` on the object at an absolute path without symbolic links: asked of the
+/* Whether the rules grant `rights` on the object at an absolute path (shorter than PATH_MAX) without symbolic links: asked of the
  * path and each directory above it, as Landlock walks them. For telling beforehand; only the kernel's own
  * answer counts. */
 bool launch_grants(const struct launch *launch, const char *path, policy_rights rights);

@@ -25,5 +25,6 @@ int set_limits(const struct policy *policy, struct error *error)
     for (int resource = 0; resource < (int)array_size(policy->limits); resource++)
         if (policy->limits[resource].is_set && lower(resource, policy->limits[resource].value, error) < 0)
             return -1;
-    return lower(RLIMIT_CORE, 0, error);
+    return setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) < 0 ? system_error(error, "turning core dumps off")
+                                                              : 0;
 }

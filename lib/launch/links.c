@@ -102,10 +102,11 @@ static bool within_file_system(const char *mounts, uint64_t id, const char *path
 static bool is_below_by_another_mount(const char *mounts, const struct followed *followed,
                                       const struct creatable *creatable)
 {
-    char link[2 * PATH_MAX], create[2 * PATH_MAX];
+    auto_free char *link = malloc(2 * PATH_MAX), *create = malloc(2 * PATH_MAX);
     size_t length;
 
-    if (!mounts || !within_file_system(mounts, followed->mount, followed->directory, link) ||
+    if (!mounts || !link || !create ||
+        !within_file_system(mounts, followed->mount, followed->directory, link) ||
         !within_file_system(mounts, creatable->mount, creatable->path, create))
         return true;
     length = strlen(create);
@@ -154,6 +155,7 @@ void walk_free(struct walker *walker)
     for (size_t i = 0; i < walker->text_count; i++)
         free(walker->texts[i]);
     free(walker->texts);
+    free(walker->walk);
     free(walker->followed);
     free(walker->walked);
     free(walker->creatable);

@@ -7,7 +7,7 @@ static int prepare_private(struct launch *launch, struct walker *walker, const s
                            struct error *error)
 {
     struct launch_private *private = &launch->privates[launch->private_count];
-    char real[PATH_MAX];
+    auto_free char *real = NULL;
     struct object object;
 
     *private = (struct launch_private){
@@ -28,7 +28,8 @@ static int prepare_private(struct launch *launch, struct walker *walker, const s
                      named->path, object.links);
         return error_hint(error, "give it a single name: copy it, and put the copy in its place");
     }
-    if (path_of_fd(private->fd, real) < 0)
+    real = path_of_fd(private->fd);
+    if (!real)
         return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path,
                          strerror(errno));
     if (launch_grants(launch, real, POLICY_READ_FILE) || launch_grants(launch, real, POLICY_FS(1))) {
@@ -61,7 +62,7 @@ static int reopen(int fd, int flags)
     char link[64];
 
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return open(link, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return openat(AT_FDCWD, link, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 int check_privates(const struct launch *launch, struct error *error)
@@ -106,13 +107,16 @@ static int say_pipe(const struct launch_private *private, const char *why, struc
 static int fill(const struct launch_private *private, int file, int pipe, struct error *error)
 {
     enum { DEFAULT_CAPACITY = 65536 };
-    char bytes[4096];
+    enum { PART = 4096 };
+    auto_free char *bytes = malloc(PART);
     struct stat status;
     ssize_t count;
 
+    if (!bytes)
+        return system_error(error, "reading private files");
     if (fstat(file, &status) == 0 && status.st_size > DEFAULT_CAPACITY)
         fcntl(pipe, F_SETPIPE_SZ, (int)(status.st_size > INT_MAX / 2 ? INT_MAX / 2 : status.st_size));
-    while ((count = read(file, bytes, sizeof bytes)) != 0) {
+    while ((count = read(file, bytes, PART)) != 0) {
         if (count < 0)
             return say_pipe(private, strerror(errno), error);
         if (write(pipe, bytes, (size_t)count) != count)

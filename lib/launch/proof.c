@@ -2,16 +2,21 @@
 
 #include <string.h>
 
-/* Whether the rules grant the attempt, its path being what it really leads to. */
-static bool is_granted(const struct launch *launch, const struct landlock_attempt *attempt)
+/* Whether the rules let the program open the file that the attempt leads to; yes, where that cannot be told. */
+static bool is_open(const struct launch *launch, const struct landlock_attempt *attempt)
 {
-    auto_close int fd = attempt->path ? open(attempt->path, O_PATH | O_CLOEXEC) : -1;
-    char real[PATH_MAX];
+    auto_close int fd = -1;
+    auto_free char *real = NULL;
 
-    if (attempt->path && !strcmp(attempt->path, "/"))
+    if (!strcmp(attempt->path, "/"))
         return launch_grants(launch, "/", attempt->of.fs); /* needs no /proc */
-    if (attempt->path)
-        return fd < 0 || path_of_fd(fd, real) < 0 || launch_grants(launch, real, attempt->of.fs);
+    fd = openat(AT_FDCWD, attempt->path, O_PATH | O_CLOEXEC);
+    real = fd < 0 ? NULL : path_of_fd(fd);
+    return !real || launch_grants(launch, real, attempt->of.fs);
+}
+
+static bool is_port_open(const struct launch *launch, const struct landlock_attempt *attempt)
+{
     if (!(policy_rights_net(launch->handled) & attempt->of.net))
         return true;
     for (size_t i = 0; i < launch->policy->port_rule_count; i++)
@@ -26,7 +31,9 @@ const struct landlock_attempt *launch_choose_proof(const struct launch *launch)
     for (size_t i = 0; i < landlock_attempt_count; i++) {
         const struct landlock_attempt *attempt = &landlock_attempts[i];
 
-        if (!is_granted(launch, attempt) && attempt->try(attempt->path) == 0)
+        if (attempt->path ? is_open(launch, attempt) : is_port_open(launch, attempt))
+            continue;
+        if (attempt->try(attempt->path) == 0)
             return attempt;
     }
     return NULL;

@@ -145,22 +145,27 @@ int prepare_directory(struct launch *launch, struct walker *walker, struct error
 
 /* ---- What the rules grant ---- */
 
+policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t inode)
+{
+    policy_rights rights = 0;
+
+    for (size_t i = 0; i < launch->grant_count; i++)
+        if (launch->grants[i].inode == inode && launch->grants[i].device == device)
+            rights |= launch->grants[i].rights;
+    return rights;
+}
+
 bool launch_grants(const struct launch *launch, const char *path, policy_rights rights)
 {
-    char ancestor[PATH_MAX];
+    char *ancestor = strdupa(path);
     struct stat status;
 
-    if (strlen(path) >= sizeof ancestor)
-        return false;
-    strcpy(ancestor, path);
     rights &= launch->handled;
     while (rights) {
         char *slash = strrchr(ancestor, '/');
 
         if (lstat(ancestor, &status) == 0)
-            for (size_t i = 0; i < launch->grant_count; i++)
-                if (launch->grants[i].inode == status.st_ino && launch->grants[i].device == status.st_dev)
-                    rights &= ~launch->grants[i].rights;
+            rights &= ~granted_on(launch, status.st_dev, status.st_ino);
         if (!slash || !ancestor[1])
             break;
         slash[slash == ancestor] = '\0';

@@ -13,6 +13,7 @@ struct walk {
     const char *path;
     char rest[2 * PATH_MAX];
     char where[2 * PATH_MAX];
+    char target[PATH_MAX];
     int directory;
     bool is_trusted; /* every directory so far is root's and nobody else's to write */
     unsigned links;
@@ -68,7 +69,7 @@ static int enter(struct walk *walk, int fd)
 
 static int enter_root(struct walk *walk)
 {
-    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     strcpy(walk->where, "/");
     return fd < 0 ? -1 : enter(walk, fd);
@@ -131,7 +132,7 @@ static int commit(struct walk *walk)
 /* Puts the link's target before what is left to walk. */
 static int follow(struct walk *walk, int link, struct error *error)
 {
-    char target[PATH_MAX];
+    char *target = walk->target;
     ssize_t length;
     size_t left = strlen(walk->rest);
 
@@ -142,10 +143,11 @@ static int follow(struct walk *walk, int link, struct error *error)
         errno = ELOOP;
         return -1;
     }
-    length = readlinkat(link, "", target, sizeof target);
+    length = readlinkat(link, "", target, sizeof walk->target);
     if (length < 0)
         return -1;
-    if (length == 0 || (size_t)length >= sizeof target || (size_t)length + left + 2 > sizeof walk->rest) {
+    if (length == 0 || (size_t)length >= sizeof walk->target ||
+        (size_t)length + left + 2 > sizeof walk->rest) {
         errno = length ? ENAMETOOLONG : ENOENT;
         return -1;
     }
@@ -211,28 +213,25 @@ static int walk_components(struct walk *walk, struct error *error)
 /* A component at a time, for a path that meets a link. */
 static int walk_carefully(struct walker *walker, const char *path, struct error *error)
 {
-    struct walk walk;
-    int fd;
+    struct walk *walk = walker->walk ? walker->walk : malloc(sizeof *walk);
+    auto_close int fd = -1;
 
-    walk.walker = walker;
-    walk.path = path;
-    walk.directory = -1;
-    walk.is_trusted = true;
-    walk.links = 0;
-    walk.committed = walker->walked_count;
-    walk.where[0] = '\0';
-    strcpy(walk.rest, path);
-    fd = walk_components(&walk, error);
-    if (fd >= 0) {
-        walker->real = keep(walker, walk.where);
-        if (!walker->real) {
-            cleanup_close(&fd);
-            fd = -1;
-        }
-    }
-    walker->walked_count = walk.committed;
-    cleanup_close(&walk.directory);
-    return fd;
+    walker->walk = walk;
+    if (!walk)
+        return -1;
+    walk->walker = walker;
+    walk->path = path;
+    walk->directory = -1;
+    walk->is_trusted = true;
+    walk->links = 0;
+    walk->committed = walker->walked_count;
+    strcpy(walk->rest, path);
+    fd = walk_components(walk, error);
+    cleanup_close(&walk->directory);
+    walker->walked_count = walk->committed;
+    if (fd >= 0)
+        walker->real = keep(walker, walk->where);
+    return walker->real ? take_fd(&fd) : -1;
 }
 
 int walk_open(struct walker *walker, const char *path, struct error *error)

@@ -34,11 +34,11 @@ struct word {
     uint32_t line_start;
 };
 
+/* The words are those of the parser, and hold until the next statement is cut. */
 struct statement {
-    uint16_t keyword; /* index in the table of statements */
     uint16_t file;
-    uint32_t first; /* index of its first word, the keyword */
-    uint32_t count;
+    uint32_t count; /* the keyword included */
+    const struct word *words;
 };
 
 /* Who gave a value that may be given once a file: an including file's beats an included one's. */
@@ -77,7 +77,9 @@ enum single {
 struct source {
     char *text;
     uint64_t device, inode;
-    bool is_open; /* being read: including it again is a cycle */
+    bool is_open;    /* being read: including it again is a cycle */
+    size_t includer; /* the file, and the offset of the word there, where it was first included */
+    uint32_t included_at;
 };
 
 struct parser {
@@ -90,10 +92,8 @@ struct parser {
     struct source sources[POLICY_MAX_FILES];
     size_t file_count;
 
-    struct word *words;
+    struct word *words; /* of the present statement */
     size_t word_count, word_capacity;
-    struct statement *statements;
-    size_t statement_count, statement_capacity;
 
     struct definition **definitions;
     size_t definition_count, definition_capacity;
@@ -131,14 +131,16 @@ void suggest(const struct parser *parser, char out[static NAME_SIZE + 32], const
 
 /* ---- lex.c ---- */
 
-/* Cuts the next statement of files[file] into words, appended to parser->words; *cursor (zeroed at first)
- * moves past it. Lines without a statement, and statements with a fault (which is recorded), are passed over.
- * False at the end of the file. */
+/* Where the next statement is looked for; zeroed at first. */
 struct cursor {
     uint32_t offset, line, line_start;
+    bool is_silent; /* faults are passed over without a word */
+    bool has_fault; /* one was met */
 };
-bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first,
-                   uint32_t *count);
+
+/* Cuts the next statement of files[statement->file] into words; the cursor moves past it. Lines without a statement, and
+ * statements with a fault, are passed over. False at the end of the file. */
+bool lex_statement(struct parser *parser, struct statement *statement, struct cursor *cursor);
 
 /* Where a word stands, `skip` bytes into it. */
 struct policy_position position_of(size_t file, const struct word *word, uint32_t skip);
@@ -159,7 +161,7 @@ const char *word_text(struct parser *parser, size_t file, const struct word *wor
 /* [A-Za-z_][A-Za-z0-9_]*, shorter than NAME_SIZE */
 bool is_name(const char *text, size_t length);
 
-/* ---- load.c ---- */
+/* ---- definitions.c ---- */
 
 struct definition *find_definition(const struct parser *parser, const char *name);
 /* The definition's value with its own replacements made; false: a fault was recorded. `position`: where it is
@@ -172,22 +174,28 @@ bool claim(struct parser *parser, struct slot *slot, const char *what,
            const struct policy_position *position);
 /* Records a fault where no file that gave the value includes all the others that did. */
 bool check_claims(struct parser *parser, const struct slot *slot);
+/* Those from outside, which hold whatever the policy says; to be called first. */
+bool add_outside_definitions(struct parser *parser, const struct policy_definition *definitions,
+                             size_t count);
+/* The statement `define`. */
+bool define(struct parser *parser, const struct statement *statement);
+/* Records those from outside that the policy does not know, and those that files disagree on. */
+void check_definitions(struct parser *parser);
 
 /* ---- statements.c ---- */
 
-enum pass_one { PASS_TWO, IS_POLICY, IS_INCLUDE, IS_DEFINE };
+enum keyword_kind { IS_ORDINARY, IS_POLICY, IS_INCLUDE, IS_DEFINE };
 
 struct keyword {
     const char *name;
     const char *form;     /* for messages */
     uint32_t least, most; /* words after the keyword */
-    enum pass_one pass_one;
-    bool (*parse)(struct parser *parser, const struct statement *statement);
+    enum keyword_kind kind;
+    bool (*parse)(struct parser *parser, const struct statement *statement); /* NULL: load.c does it */
 };
 extern const struct keyword keyword_table[];
 extern const size_t keyword_count;
 
-bool parse_statement(struct parser *parser, const struct statement *statement);
 /* What can only be told once all is read. */
 bool check_policy(struct parser *parser);
 

@@ -41,6 +41,8 @@ static bool scan_fault(struct scan *scan, uint32_t offset, const char *message)
                                        .line_start = scan->at.line_start,
                                        .offset = offset};
 
+    if (scan->at.is_silent)
+        return false;
     return complain(scan->parser, &position, "%s", message);
 }
 
@@ -234,38 +236,37 @@ static bool scan_statement(struct scan *scan)
     return is_good;
 }
 
-bool lex_statement(struct parser *parser, size_t file, struct cursor *cursor, uint32_t *first,
-                   uint32_t *count)
+/* After a fault, the rest of the line is passed over. */
+static void pass_line(struct scan *scan)
+{
+    const char *rest = memchr(scan->text + scan->at.offset, '\n', scan->size - scan->at.offset);
+
+    scan->at.offset = rest ? (uint32_t)(rest - scan->text) : scan->size;
+    scan->at.has_fault = true;
+    scan->parser->word_count = 0;
+}
+
+bool lex_statement(struct parser *parser, struct statement *statement, struct cursor *cursor)
 {
     struct scan scan = {.parser = parser,
-                        .file = file,
-                        .text = parser->sources[file].text,
-                        .size = (uint32_t)parser->files[file].size,
+                        .file = statement->file,
+                        .text = parser->sources[statement->file].text,
+                        .size = (uint32_t)parser->files[statement->file].size,
                         .at = *cursor};
 
     if (!scan.at.line)
         scan.at.line = 1;
-    while (!at_end(&scan)) {
-        size_t before = parser->word_count;
-        bool is_good = scan_statement(&scan);
-
-        if (!is_good) {
-            const char *rest = memchr(scan.text + scan.at.offset, '\n', scan.size - scan.at.offset);
-
-            scan.at.offset = rest ? (uint32_t)(rest - scan.text) : scan.size;
-            parser->word_count = before;
-        }
+    parser->word_count = 0;
+    while (!parser->word_count && !at_end(&scan)) {
+        if (!scan_statement(&scan))
+            pass_line(&scan);
         if (!at_end(&scan))
             next_line(&scan);
-        if (parser->word_count > before) {
-            *cursor = scan.at;
-            *first = (uint32_t)before;
-            *count = (uint32_t)(parser->word_count - before);
-            return true;
-        }
     }
     *cursor = scan.at;
-    return false;
+    statement->words = parser->words;
+    statement->count = (uint32_t)parser->word_count;
+    return parser->word_count > 0;
 }
 
 /* ---- Values ---- */

@@ -35,37 +35,32 @@ static int judge(const struct stat *status, char *reason, size_t size)
     return 0;
 }
 
-/* Reads to the end, which may have moved since fstat(2). */
-static int read_to_end(int fd, size_t expected, char **text, size_t *size, char *reason, size_t reason_size)
+/* Reads what fstat(2) announced, and sees that there is not more and not less. */
+static int read_whole(int fd, size_t expected, char **text, size_t *size, char *reason, size_t reason_size)
 {
     auto_free char *bytes = malloc(expected + 2);
-    size_t got = 0;
+    ssize_t count = 1;
 
+    *size = 0;
     if (!bytes)
         return refuse(reason, reason_size, ENOMEM, "out of memory");
-    for (;;) {
-        ssize_t count = read(fd, bytes + got, expected + 1 - got);
-
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
+    while (*size < expected && count) {
+        count = read(fd, bytes + *size, expected + 1 - *size);
+        if (count < 0 && errno != EINTR)
             return refuse(reason, reason_size, errno, strerror(errno));
-        if (count == 0)
-            break;
-        got += (size_t)count;
-        if (got > expected)
-            return refuse(reason, reason_size, EBUSY, "it grew while it was read");
+        *size += count > 0 ? (size_t)count : 0;
     }
+    if (*size != expected)
+        return refuse(reason, reason_size, EBUSY, "it changed while it was read; start again");
     *text = bytes;
     bytes = NULL;
-    *size = got;
     return 0;
 }
 
 int policy_read_file(void *context, const char *name, char **text, size_t *size, uint64_t *device,
                      uint64_t *inode, char *reason, size_t reason_size)
 {
-    auto_close int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    auto_close int fd = openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     int fault;
 
@@ -77,5 +72,5 @@ int policy_read_file(void *context, const char *name, char **text, size_t *size,
         return fault;
     *device = status.st_dev;
     *inode = status.st_ino;
-    return read_to_end(fd, (size_t)status.st_size, text, size, reason, reason_size);
+    return read_whole(fd, (size_t)status.st_size, text, size, reason, reason_size);
 }

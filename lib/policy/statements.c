@@ -6,20 +6,19 @@
 
 /* ---- Words of a statement ---- */
 
-static const struct word *word_at(const struct parser *parser, const struct statement *statement, uint32_t i)
+static const struct word *word_at(const struct statement *statement, uint32_t i)
 {
-    return &parser->words[statement->first + i];
+    return &statement->words[i];
 }
 
-static struct policy_position place(const struct parser *parser, const struct statement *statement,
-                                    uint32_t i)
+static struct policy_position place(const struct statement *statement, uint32_t i)
 {
-    return position_of(statement->file, word_at(parser, statement, i), 0);
+    return position_of(statement->file, word_at(statement, i), 0);
 }
 
 static const char *text_at(struct parser *parser, const struct statement *statement, uint32_t i)
 {
-    return word_text(parser, statement->file, word_at(parser, statement, i));
+    return word_text(parser, statement->file, word_at(statement, i));
 }
 
 /* The index of word `i` in a list of names; -1: a fault was recorded. */
@@ -27,7 +26,7 @@ static int choice_at(struct parser *parser, const struct statement *statement, u
                      const char *const names[], int count, const char *expected)
 {
     const char *text = text_at(parser, statement, i);
-    struct policy_position position = place(parser, statement, i);
+    struct policy_position position = place(statement, i);
 
     if (!text)
         return -1;
@@ -94,7 +93,7 @@ static bool add_right(struct parser *parser, const struct policy_position *posit
 static bool rights_at(struct parser *parser, const struct statement *statement, uint32_t i,
                       policy_rights *rights, policy_rights *singles)
 {
-    const struct word *word = word_at(parser, statement, i);
+    const struct word *word = word_at(statement, i);
     bool is_good = true;
     uint32_t from = 0;
 
@@ -140,7 +139,7 @@ const char *policy_path_fault(const char *path)
 static const char *path_at(struct parser *parser, const struct statement *statement, uint32_t i,
                            bool may_be_optional, struct policy_position *position)
 {
-    const struct word *word = word_at(parser, statement, i);
+    const struct word *word = word_at(statement, i);
     bool is_optional = may_be_optional && word_is_optional(parser, statement->file, word);
     const char *fault;
     uint32_t from = 0;
@@ -194,8 +193,8 @@ static bool paths_from(struct parser *parser, const struct statement *statement,
 static bool ports_at(struct parser *parser, const struct statement *statement, uint32_t i, uint16_t *first,
                      uint16_t *last)
 {
-    const struct word *word = word_at(parser, statement, i);
-    struct policy_position position = place(parser, statement, i);
+    const struct word *word = word_at(statement, i);
+    struct policy_position position = place(statement, i);
     uint64_t from_port, to_port;
     struct slice low, high;
     uint32_t from = 0;
@@ -220,7 +219,7 @@ static bool ports_at(struct parser *parser, const struct statement *statement, u
 static bool access_at(struct parser *parser, const struct statement *statement, uint32_t i,
                       policy_rights *rights, policy_rights *singles)
 {
-    struct policy_position position = place(parser, statement, i);
+    struct policy_position position = place(statement, i);
     char names[POLICY_RIGHTS_TEXT];
 
     if (!rights_at(parser, statement, i, rights, singles))
@@ -257,7 +256,7 @@ static bool allow_ports(struct parser *parser, const struct statement *statement
                         policy_rights rights)
 {
     struct policy *policy = parser->policy;
-    struct policy_port_rule rule = {.rights = rights, .position = place(parser, statement, i)};
+    struct policy_port_rule rule = {.rights = rights, .position = place(statement, i)};
 
     if (!ports_at(parser, statement, i, &rule.first, &rule.last))
         return false;
@@ -272,7 +271,7 @@ static bool allow_ports(struct parser *parser, const struct statement *statement
 static bool check_paths(struct parser *parser, const struct statement *statement, uint32_t i)
 {
     for (; i < statement->count; i++) {
-        char first = parser->sources[statement->file].text[word_at(parser, statement, i)->offset];
+        char first = parser->sources[statement->file].text[word_at(statement, i)->offset];
         struct policy_position position;
 
         if (first < '0' || first > '9')
@@ -300,7 +299,7 @@ static bool expect_one(struct parser *parser, const struct statement *statement,
     struct policy *policy = parser->policy;
 
     if (expectation.rights & POLICY_ALL_NET) {
-        expectation.position = place(parser, statement, i);
+        expectation.position = place(statement, i);
         if (!ports_at(parser, statement, i, &expectation.first, &expectation.last))
             return false;
     } else {
@@ -346,7 +345,7 @@ static bool add_requirement(struct parser *parser, struct policy_requirement req
 static bool parse_require_abi(struct parser *parser, const struct statement *statement)
 {
     const char *text = text_at(parser, statement, 2);
-    struct policy_position position = place(parser, statement, 2);
+    struct policy_position position = place(statement, 2);
     uint64_t abi;
 
     if (!text)
@@ -360,8 +359,8 @@ static bool parse_require_abi(struct parser *parser, const struct statement *sta
 
 static bool parse_require(struct parser *parser, const struct statement *statement)
 {
-    const struct word *word = word_at(parser, statement, 1);
-    struct policy_position position = place(parser, statement, statement->count - 1);
+    const struct word *word = word_at(statement, 1);
+    struct policy_position position = place(statement, statement->count - 1);
     bool is_abi = word->is_plain && word->length == 3 &&
                   !memcmp(parser->sources[statement->file].text + word->offset, "abi", 3);
     policy_rights rights, singles;
@@ -377,7 +376,7 @@ static bool parse_require(struct parser *parser, const struct statement *stateme
 
 static bool parse_unrestricted(struct parser *parser, const struct statement *statement)
 {
-    struct policy_position position = place(parser, statement, 1);
+    struct policy_position position = place(statement, 1);
     policy_rights rights, singles, refused = 0;
     char names[POLICY_RIGHTS_TEXT];
 
@@ -400,14 +399,14 @@ static bool parse_unrestricted(struct parser *parser, const struct statement *st
 static bool claim_single(struct parser *parser, const struct statement *statement, enum single single,
                          const char *what)
 {
-    struct policy_position position = place(parser, statement, 0);
+    struct policy_position position = place(statement, 0);
 
     return claim(parser, &parser->singles[single], what, &position);
 }
 
 static bool parse_run(struct parser *parser, const struct statement *statement)
 {
-    struct policy_position position = place(parser, statement, 1);
+    struct policy_position position = place(statement, 1);
     const char **run = store_get(parser->policy->store, sizeof *run * statement->count);
 
     if (!run)
@@ -459,7 +458,7 @@ static const struct policy_resource *resource_at(struct parser *parser, const st
                                                  uint32_t i)
 {
     const char *text = text_at(parser, statement, i);
-    struct policy_position position = place(parser, statement, i);
+    struct policy_position position = place(statement, i);
     char hint[NAME_SIZE + 32];
 
     if (!text)
@@ -491,7 +490,7 @@ static bool parse_limit(struct parser *parser, const struct statement *statement
 {
     const struct policy_resource *resource = resource_at(parser, statement, 1);
     const char *text = resource ? text_at(parser, statement, 2) : NULL;
-    struct policy_position position = place(parser, statement, 2);
+    struct policy_position position = place(statement, 2);
     uint64_t value;
 
     if (!text)
@@ -517,7 +516,7 @@ static bool keep_one(struct parser *parser, const struct statement *statement, u
 {
     struct policy *policy = parser->policy;
     const char *text = text_at(parser, statement, i);
-    struct policy_pattern pattern = {.name = text, .position = place(parser, statement, i)};
+    struct policy_pattern pattern = {.name = text, .position = place(statement, i)};
     size_t length = text ? strlen(text) : 0;
     char *name;
 
@@ -575,8 +574,8 @@ static bool add_setting(struct parser *parser, const struct policy_setting *sett
 
 static bool set_one(struct parser *parser, const struct statement *statement, uint32_t i)
 {
-    const struct word *word = word_at(parser, statement, i);
-    struct policy_setting setting = {.position = place(parser, statement, i)};
+    const struct word *word = word_at(statement, i);
+    struct policy_setting setting = {.position = place(statement, i)};
     struct slice name, whole;
     uint32_t to_equals = 0, from = 0;
 
@@ -609,7 +608,7 @@ static bool parse_environment(struct parser *parser, const struct statement *sta
 
 static bool has_one_value(struct parser *parser, const struct statement *statement, const char *what)
 {
-    struct policy_position position = place(parser, statement, 3);
+    struct policy_position position = place(statement, 3);
 
     if (statement->count != 3)
         return complain(parser, &position, "too many words; expected: container %s VALUE", what);
@@ -629,7 +628,7 @@ static bool parse_check(struct parser *parser, const struct statement *statement
 static bool parse_uid(struct parser *parser, const struct statement *statement)
 {
     const char *text = text_at(parser, statement, 2);
-    struct policy_position position = place(parser, statement, 2);
+    struct policy_position position = place(statement, 2);
     uint64_t uid;
 
     if (!text)
@@ -660,8 +659,7 @@ static const char *preset_name(size_t i, const void *context)
 static bool add_writable(struct parser *parser, const struct statement *statement, uint32_t i)
 {
     struct policy_container *container = &parser->policy->container;
-    struct policy_path path = {.path = text_at(parser, statement, i),
-                               .position = place(parser, statement, i)};
+    struct policy_path path = {.path = text_at(parser, statement, i), .position = place(statement, i)};
     char hint[NAME_SIZE + 32];
 
     if (!path.path)
@@ -705,7 +703,7 @@ static bool parse_container(struct parser *parser, const struct statement *state
     if (part == CHECK)
         return parse_check(parser, statement);
     parser->has_container = true;
-    parser->container_position = place(parser, statement, 0);
+    parser->container_position = place(statement, 0);
     if (part == UID)
         return parse_uid(parser, statement);
     if (part == CAPABILITIES)
@@ -723,27 +721,22 @@ const struct keyword keyword_table[] = {
     {"policy", "policy 1", 1, 1, IS_POLICY, NULL},
     {"include", "include [-]FILE", 1, 1, IS_INCLUDE, NULL},
     {"define", "define NAME VALUE", 2, 2, IS_DEFINE, NULL},
-    {"run", "run PROGRAM [ARGUMENT...]", 1, UINT32_MAX - 1, PASS_TWO, parse_run},
-    {"private", "private PATH...", 1, UINT32_MAX - 1, PASS_TWO, parse_private},
-    {"directory", "directory PATH", 1, 1, PASS_TWO, parse_directory},
-    {"require", "require abi N, or: require RIGHTS", 1, 2, PASS_TWO, parse_require},
-    {"allow", "allow RIGHTS [-]PATH..., or: allow RIGHTS PORT[-PORT]...", 2, UINT32_MAX - 1, PASS_TWO,
+    {"run", "run PROGRAM [ARGUMENT...]", 1, UINT32_MAX - 1, IS_ORDINARY, parse_run},
+    {"private", "private PATH...", 1, UINT32_MAX - 1, IS_ORDINARY, parse_private},
+    {"directory", "directory PATH", 1, 1, IS_ORDINARY, parse_directory},
+    {"require", "require abi N, or: require RIGHTS", 1, 2, IS_ORDINARY, parse_require},
+    {"allow", "allow RIGHTS [-]PATH..., or: allow RIGHTS PORT[-PORT]...", 2, UINT32_MAX - 1, IS_ORDINARY,
      parse_allow},
-    {"unrestricted", "unrestricted RIGHTS", 1, 1, PASS_TWO, parse_unrestricted},
-    {"audit", "audit on|off", 1, 1, PASS_TWO, parse_audit},
+    {"unrestricted", "unrestricted RIGHTS", 1, 1, IS_ORDINARY, parse_unrestricted},
+    {"audit", "audit on|off", 1, 1, IS_ORDINARY, parse_audit},
     {"environment", "environment keep NAME..., or: environment set NAME=VALUE...", 2, UINT32_MAX - 1,
-     PASS_TWO, parse_environment},
-    {"limit", "limit RESOURCE VALUE", 2, 2, PASS_TWO, parse_limit},
-    {"container", "container check|uid|capabilities|read-only|writable VALUE...", 2, UINT32_MAX - 1, PASS_TWO,
-     parse_container},
-    {"expect", "expect allowed|denied RIGHTS PATH|PORT...", 3, UINT32_MAX - 1, PASS_TWO, parse_expect},
+     IS_ORDINARY, parse_environment},
+    {"limit", "limit RESOURCE VALUE", 2, 2, IS_ORDINARY, parse_limit},
+    {"container", "container check|uid|capabilities|read-only|writable VALUE...", 2, UINT32_MAX - 1,
+     IS_ORDINARY, parse_container},
+    {"expect", "expect allowed|denied RIGHTS PATH|PORT...", 3, UINT32_MAX - 1, IS_ORDINARY, parse_expect},
 };
 const size_t keyword_count = array_size(keyword_table);
-
-bool parse_statement(struct parser *parser, const struct statement *statement)
-{
-    return keyword_table[statement->keyword].parse(parser, statement);
-}
 
 static bool check_container(struct parser *parser)
 {

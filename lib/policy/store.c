@@ -30,14 +30,15 @@ void store_free(struct policy_store *store)
 
 void *store_get(struct policy_store *store, size_t size)
 {
-    enum { CHUNK_SIZE = 4000 };
+    enum { FIRST_SIZE = 480, MOST_SIZE = 64 * 1024 };
     struct chunk *chunk = store->newest;
     void *taken;
 
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     if (!chunk || chunk->size - chunk->used < size) {
-        size_t bytes = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+        size_t bytes = !chunk ? FIRST_SIZE : chunk->size < MOST_SIZE / 2 ? chunk->size * 2 : MOST_SIZE;
 
+        bytes = size > bytes ? size : bytes;
         chunk = malloc(sizeof *chunk + bytes);
         if (!chunk)
             return NULL;
