@@ -64,7 +64,8 @@ static bool are_empty(const struct capability_sets *sets)
     return true;
 }
 
-/* Possible with CAP_SETPCAP only; without it the set stays, and gives nothing while no_new_privs is set. */
+/* Possible with an effective CAP_SETPCAP only; without it the set stays, and gives nothing while no_new_privs is
+ * set: execve(2) then adds no capability (capabilities(7)). */
 static void drop_bounding_set(const struct capability_sets *sets)
 {
     if (!(sets->halves[0].effective & 1U << CAP_SETPCAP))

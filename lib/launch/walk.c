@@ -43,7 +43,7 @@ static bool next_component(struct walk *walk, char name[static NAME_MAX + 1], bo
     memcpy(name, begin, length);
     name[length] = '\0';
     begin += length;
-    *is_last = !begin[strspn(begin, "/")];
+    *is_last = !*begin; /* what a '/' follows must be a directory */
     memmove(walk->rest, begin, strlen(begin) + 1);
     return true;
 }
@@ -147,15 +147,14 @@ static int follow(struct walk *walk, int link, struct error *error)
     if (length < 0)
         return -1;
     if (length == 0 || (size_t)length >= sizeof walk->target ||
-        (size_t)length + left + 2 > sizeof walk->rest) {
+        (size_t)length + left + 1 > sizeof walk->rest) {
         errno = length ? ENAMETOOLONG : ENOENT;
         return -1;
     }
     if (commit(walk) < 0)
         return -1;
-    memmove(walk->rest + length + 1, walk->rest, left + 1);
+    memmove(walk->rest + length, walk->rest, left + 1); /* it is empty or begins with '/' */
     memcpy(walk->rest, target, (size_t)length);
-    walk->rest[length] = '/';
     return target[0] == '/' ? enter_root(walk) : 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * lib/launch/walk.c against real directories and links: a tree of root's on a tmpfs in a mount namespace of
+ * lib/launch/walk.c and links.c against real directories and links: a tree of root's on a tmpfs in a mount namespace of
  * this process's own, so that nothing is left behind.
  */
 #include "launch/internal.h"
@@ -69,9 +69,11 @@ static const struct entry {
     {"safe/to-fifo", 0, 0, "fifo"},
     {"safe/of-user", 0, USER, "dir/file"},
     {"safe/private", S_IFDIR | 0700, 0, NULL},
-    {"safe/private/link", 0, 0, "../dir/file"},
+    {"safe/private/link", 0, 0, ROOT "/safe/dir/file"},
     {"safe/set-gid", S_IFDIR | 02755, 0, NULL},
     {"safe/set-gid/link", 0, 0, "../dir/file"},
+    {"links", S_IFDIR | 0755, 0, NULL},
+    {"links/to-safe", 0, 0, "../safe"},
     {"user", S_IFDIR | 0755, USER, NULL},
     {"user/file", S_IFREG | 0644, USER, NULL},
     {"user/link", 0, 0, "../safe/dir/file"},
@@ -219,7 +221,12 @@ static void check_reached(const struct reached *row)
     fd = walk_open(&walker, in_root(row->path, path), &error);
     if (fd < 0)
         fail_msg("%s: %s", row->path, error.code ? error.message : strerror(errno));
-    assert_is_file(fd, row->file[0] == '/' ? row->file : in_root(row->file, file));
+    if (row->file[0] == '/')
+        strcpy(file, row->file);
+    else
+        in_root(row->file, file);
+    assert_is_file(fd, file);
+    assert_string_equal(walker.real ? walker.real : path, file);
     assert_untouched(&error);
     close(fd);
     walk_free(&walker);
@@ -297,7 +304,8 @@ static void paths_without_links_are_opened_wherever_they_lie(void **state)
 
     (void)state;
     assert_is_file(fd, "/");
-    assert_int_equal(walker.count, 0);
+    assert_int_equal(walker.followed_count, 0);
+    assert_null(walker.real);
     need_tree();
     for (size_t i = 0; i < array_size(table); i++)
         check_reached(&table[i]);
@@ -452,7 +460,6 @@ static void the_longest_targets_fit_and_longer_ones_are_too_long(void **state)
     memcpy(target, ".", 1);
     assert_int_equal(symlink(target, ROOT "/long/b"), 0);
     check_reached(&(struct reached){"long/a", "long"});
-    check_failed(ROOT "/long/a/x", ENAMETOOLONG);
     check_failed(ROOT "/long/a/" NAME_255, ENAMETOOLONG);
     check_reached(&(struct reached){"long/b", "long"});
     check_failed(ROOT "/long/b/x", ENOENT);
@@ -512,159 +519,283 @@ static void root_may_be_unmapped(void **state)
 
 /* ---- walk_check() ---- */
 
-static struct launch_grant grant_on(const char *path, policy_rights rights)
+static int open_and_close(struct walker *walker, const char *path, struct error *error)
 {
-    char full[PATH_MAX];
-    struct stat status;
+    int fd = walk_open(walker, path, error);
 
-    assert_int_equal(stat(path[0] == '/' ? path : in_root(path, full), &status), 0);
-    return (struct launch_grant){status.st_dev, status.st_ino, rights};
+    cleanup_close(&fd);
+    return fd < 0 ? -1 : 0;
 }
 
-static int check_with(const char *path, const struct launch_grant *grants, size_t count, struct error *error)
+/* As a rule does that lets the program create. */
+static void note_creatable(struct walker *walker, const char *path)
 {
-    struct launch launch = {.grants = (struct launch_grant *)grants, .grant_count = count};
-    char full[PATH_MAX];
-    struct walker walker = {0};
-    size_t before = open_descriptors();
-    int fd = walk_open(&walker, in_root(path, full), error), result;
+    static struct error error;
+    struct object object;
+    auto_close int fd = walk_open(walker, path, &error);
 
     assert_true(fd >= 0);
-    close(fd);
-    result = walk_check(&walker, &launch, error);
-    walk_free(&walker);
-    assert_int_equal(open_descriptors(), before);
-    return result;
+    assert_int_equal(object_of(fd, &object), 0);
+    assert_int_equal(walk_note_creatable(walker, &object, path), 0);
 }
 
-#define MAKE_REG POLICY_FS(8)
+struct checked {
+    const char *path, *creatable;
+    const char *directory; /* of the link that is refused; NULL: none is */
+};
+
+/* Whichever of the two comes first in the policy. */
+static void check_link(const struct checked *row, bool is_link_first)
+{
+    static struct error error;
+    char path[PATH_MAX], directory[PATH_MAX];
+    struct walker walker = {0};
+    size_t before = open_descriptors();
+    int result;
+
+    in_root(row->path, path);
+    if (!is_link_first)
+        note_creatable(&walker, row->creatable);
+    assert_int_equal(open_and_close(&walker, path, &error), 0);
+    if (is_link_first)
+        note_creatable(&walker, row->creatable);
+    make_untouched(&error);
+    result = walk_check(&walker, &error);
+    if (result != (row->directory ? -1 : 0))
+        fail_msg("%s with %s to create in: %s", row->path, row->creatable, result ? "refused" : "accepted");
+    if (row->directory)
+        assert_refused(&error, path, in_root(row->directory, directory));
+    else
+        assert_untouched(&error);
+    walk_free(&walker);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void check_links(const struct checked *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        check_link(&table[i], true);
+        check_link(&table[i], false);
+    }
+}
 
 static void a_link_where_the_program_may_create_is_refused(void **state)
 {
-    static const struct {
-        const char *path, *granted;
-        const char *directory; /* NULL: nothing to refuse */
-    } table[] = {
-        {"safe/relative", "safe", "safe"},
+    static const struct checked table[] = {
+        {"safe/relative", ROOT "/safe", "safe"},
         {"safe/relative", ROOT, "safe"},
         {"safe/relative", "/", "safe"},
-        {"safe/to-dir/file", "safe", "safe"},
-        {"safe/private/link", "safe", "safe/private"},
-        {"safe/private/link", "safe/private", "safe/private"},
-        {"safe/to-inner", "safe/dir", "safe/dir"},
-        {"safe/to-inner", "safe", "safe"},
-        {"safe/to-dir/inner", "safe/dir", "safe/dir"},
-        {"safe/up-from-link", "safe", "safe"},
-        {"safe/relative", "safe/dir", NULL}, /* only behind the link */
-        {"safe/relative", "user", NULL},
-        {"safe/to-user", "user", NULL},
-        {"safe/to-user-dir/file", "user", NULL},
-        {"safe/dir/file", "safe", NULL}, /* no link */
-        {"user/file", "/", NULL},
+        {"safe/to-dir/file", ROOT "/safe", "safe"},
+        {"safe/private/link", ROOT "/safe", "safe/private"},
+        {"safe/private/link", ROOT "/safe/private", "safe/private"},
+        {"safe/to-inner", ROOT "/safe/dir", "safe/dir"},
+        {"safe/to-inner", ROOT "/safe", "safe"},
+        {"safe/to-dir/inner", ROOT "/safe/dir", "safe/dir"},
+        {"safe/up-from-link", ROOT "/safe", "safe"},
     };
-    static struct error error;
 
     (void)state;
     need_tree();
-    for (size_t i = 0; i < array_size(table); i++) {
-        struct launch_grant grant = grant_on(table[i].granted, MAKE_REG);
-        char path[PATH_MAX], directory[PATH_MAX];
-
-        make_untouched(&error);
-        assert_int_equal(check_with(table[i].path, &grant, 1, &error), table[i].directory ? -1 : 0);
-        if (table[i].directory)
-            assert_refused(&error, in_root(table[i].path, path), in_root(table[i].directory, directory));
-        else
-            assert_untouched(&error);
-    }
+    check_links(table, array_size(table));
 }
 
-static void every_right_that_creates_counts_and_no_other(void **state)
+static void a_link_above_or_beside_where_the_program_may_create_is_followed(void **state)
 {
-    static struct error error;
+    static const struct checked table[] = {
+        {"safe/relative", ROOT "/safe/dir", NULL}, /* only behind the link */
+        {"safe/relative", ROOT "/user", NULL},
+        {"safe/relative", ROOT "/safe/private", NULL},
+        {"safe/to-user", ROOT "/user", NULL},
+        {"safe/to-user-dir/file", ROOT "/user", NULL},
+        {"safe/dir/file", ROOT "/safe", NULL}, /* no link */
+        {"user/file", "/", NULL},
+        {"safe/relative", "/proc", NULL},
+    };
 
     (void)state;
     need_tree();
+    check_links(table, array_size(table));
+}
+
+static void the_rights_that_create_are_those_that_make_a_name(void **state)
+{
+    (void)state;
     for (size_t i = 0; i < policy_right_count; i++) {
         const struct policy_right *right = &policy_right_table[i];
         bool creates = !strncmp(right->name, "make_", 5) || !strcmp(right->name, "refer");
-        struct launch_grant grant = grant_on("safe", right->bit);
 
-        if (check_with("safe/relative", &grant, 1, &error) != (creates ? -1 : 0))
-            fail_msg("%s on the link's directory is %s", right->name, creates ? "accepted" : "refused");
+        assert_int_equal((policy_rights_that_create() & right->bit) != 0, creates);
     }
 }
 
-/* One creating grant among many others, and many of them, in every position. */
-static void the_order_of_the_grants_does_not_matter(void **state)
+/* One among many, in every position. */
+static void the_order_of_creatable_directories_does_not_matter(void **state)
 {
-    enum { MANY = 64 };
-    static const char *const decoys[] = {"safe/dir", "user", "group", "sticky", "chain", "safe/set-gid"};
-    struct launch_grant grants[MANY], creating;
+    enum { MANY = 40 };
+    static const char *const others[] = {ROOT "/safe/dir", ROOT "/user", ROOT "/group", ROOT "/sticky",
+                                         "/proc"};
     static struct error error;
 
     (void)state;
     need_tree();
-    for (size_t i = 0; i < MANY; i++)
-        grants[i] = grant_on(decoys[i % array_size(decoys)], i % 2 ? MAKE_REG : POLICY_READ_DIR);
-    creating = grant_on("safe", MAKE_REG);
-    assert_int_equal(check_with("safe/relative", grants, MANY, &error), 0);
-    for (size_t i = 0; i < MANY; i++) {
-        struct launch_grant decoy = grants[i];
+    for (size_t position = 0; position <= MANY; position++) {
+        struct walker walker = {0};
 
-        grants[i] = creating;
-        assert_int_equal(check_with("safe/relative", grants, MANY, &error), -1);
-        assert_refused(&error, ROOT "/safe/relative", ROOT "/safe");
-        grants[i] = decoy;
+        for (size_t i = 0; i < MANY; i++)
+            note_creatable(&walker, i == position ? ROOT "/safe" : others[i % array_size(others)]);
+        assert_int_equal(open_and_close(&walker, ROOT "/safe/relative", &error), 0);
+        assert_int_equal(walk_check(&walker, &error), position < MANY ? -1 : 0);
+        if (position < MANY)
+            assert_refused(&error, ROOT "/safe/relative", ROOT "/safe");
+        walk_free(&walker);
     }
 }
 
 static void an_inode_of_another_file_system_is_another_directory(void **state)
 {
-    struct launch_grant grants[2];
     static struct error error;
+    struct walker walker = {0};
 
     (void)state;
     need_tree();
-    grants[0] = grants[1] = grant_on("safe", MAKE_REG);
-    grants[0].device--;
-    grants[1].device++;
-    assert_int_equal(check_with("safe/relative", grants, array_size(grants), &error), 0);
-}
-
-/* The program may create and read at one place by two rules: each counts by itself. */
-static void a_reading_grant_beside_a_creating_one_hides_nothing(void **state)
-{
-    struct launch_grant grants[3];
-    static struct error error;
-
-    (void)state;
-    need_tree();
-    grants[0] = grants[2] = grant_on("safe", POLICY_READ_DIR | POLICY_READ_FILE);
-    grants[1] = grant_on("safe", POLICY_REFER);
-    assert_int_equal(check_with("safe/relative", grants, array_size(grants), &error), -1);
-    assert_int_equal(check_with("safe/relative", grants, 1, &error), 0);
-    assert_int_equal(check_with("safe/relative", NULL, 0, &error), 0);
+    note_creatable(&walker, ROOT "/safe");
+    note_creatable(&walker, ROOT "/safe");
+    walker.creatable[0].device--;
+    walker.creatable[1].device++;
+    walker.creatable[0].mount = walker.creatable[1].mount = 0; /* and not in mountinfo */
+    assert_int_equal(open_and_close(&walker, ROOT "/safe/relative", &error), 0);
+    assert_int_equal(walk_check(&walker, &error), 0);
+    walk_free(&walker);
 }
 
 /* A policy's paths share one walker: the one that crosses the link is named. */
 static void of_several_paths_the_one_that_crosses_the_link_is_named(void **state)
 {
-    struct launch_grant grant;
-    struct launch launch = {.grants = &grant, .grant_count = 1};
     static const char *const paths[] = {ROOT "/chain/40", ROOT "/safe/dir/file", ROOT "/safe/dangling",
                                         ROOT "/safe/private/link", ROOT "/user/link"};
-    struct walker walker = {0};
     static struct error error;
+    struct walker walker = {0};
 
     (void)state;
     need_tree();
-    grant = grant_on("safe/private", MAKE_REG);
     for (size_t i = 0; i < array_size(paths); i++)
-        cleanup_close(&(int){walk_open(&walker, paths[i], &error)});
-    assert_int_equal(walk_check(&walker, &launch, &error), -1);
+        open_and_close(&walker, paths[i], &error);
+    assert_int_equal(walk_check(&walker, &error), 0);
+    note_creatable(&walker, ROOT "/safe/private");
+    assert_int_equal(walk_check(&walker, &error), -1);
     assert_refused(&error, ROOT "/safe/private/link", ROOT "/safe/private");
     walk_free(&walker);
+}
+
+/* What a missing path crossed before it was found to be missing counts: the program could change what it leads to. */
+static void a_link_on_the_way_to_a_missing_file_counts(void **state)
+{
+    static struct error error;
+    struct walker walker = {0};
+
+    (void)state;
+    need_tree();
+    note_creatable(&walker, ROOT "/safe");
+    assert_int_equal(open_and_close(&walker, ROOT "/safe/dangling", &error), -1);
+    assert_int_equal(walk_check(&walker, &error), -1);
+    assert_refused(&error, ROOT "/safe/dangling", ROOT "/safe");
+    walk_free(&walker);
+}
+
+/* ---- The same directories by another mount ---- */
+
+static void bind_at(const char *source, const char *target)
+{
+    assert_int_equal(mkdir(target, 0755), 0);
+    assert_int_equal(mount(source, target, NULL, MS_BIND, NULL), 0);
+}
+
+static void check_bound(const struct checked *table, size_t count, const char *source, const char *target)
+{
+    bind_at(source, target);
+    check_links(table, count);
+    assert_int_equal(umount(target), 0);
+    assert_int_equal(rmdir(target), 0);
+}
+
+static void a_link_is_refused_by_whatever_mount_the_program_may_create_there(void **state)
+{
+    static const struct checked whole[] = {
+        {"safe/relative", ROOT "/bound", "safe"},
+        {"bound/relative", ROOT "/safe", "bound"},
+        {"bound/private/link", ROOT "/safe/private", "bound/private"},
+        {"safe/private/link", ROOT "/bound", "safe/private"},
+        {"safe/private/link", ROOT "/bound/private", "safe/private"},
+        {"safe/to-inner", ROOT "/bound/to-dir", "safe/dir"},
+        {"bound/relative", ROOT "/user", NULL},
+        {"bound/relative", ROOT "/safe/dir", NULL},
+        {"safe/relative", ROOT "/bound/dir", NULL},
+        {"bound/relative", ROOT "/safe/private", NULL},
+    };
+
+    (void)state;
+    need_tree();
+    check_bound(whole, array_size(whole), ROOT "/safe", ROOT "/bound");
+}
+
+static void a_mount_of_a_part_is_seen_as_that_part(void **state)
+{
+    static const struct checked part[] = {
+        {"safe/private/link", ROOT "/bound", "safe/private"},
+        {"bound/link", ROOT "/safe", "bound"},
+        {"bound/link", ROOT "/safe/private", "bound"},
+        {"bound/link", ROOT "/links/to-safe", "bound"}, /* by a link: its real path counts */
+        {"safe/relative", ROOT "/bound", NULL},
+        {"bound/link", ROOT "/safe/dir", NULL},
+        {"bound/link", ROOT "/user", NULL},
+    };
+
+    (void)state;
+    need_tree();
+    check_bound(part, array_size(part), ROOT "/safe/private", ROOT "/bound");
+}
+
+/* Blanks, backslashes and newlines are escaped where the kernel lists mounts. */
+static void odd_names_of_mounts_are_read_as_they_are(void **state)
+{
+#define ODD "bo und\\040\n\t#"
+    static const struct checked whole[] = {
+        {"safe/relative", ROOT "/" ODD, "safe"},
+        {ODD "/relative", ROOT "/safe", ODD},
+        {ODD "/private/link", ROOT "/safe/private", ODD "/private"},
+        {ODD "/relative", ROOT "/user", NULL},
+        {"safe/relative", ROOT "/" ODD "/dir", NULL},
+    };
+
+    (void)state;
+    need_tree();
+    check_bound(whole, array_size(whole), ROOT "/safe", ROOT "/" ODD);
+    assert_int_equal(rename(ROOT "/safe", ROOT "/safe " ODD), 0);
+    bind_at(ROOT "/safe " ODD, ROOT "/safe");
+    check_link(&(struct checked){"safe/relative", ROOT "/safe " ODD, "safe"}, true);
+    check_link(&(struct checked){"safe/relative", ROOT "/safe " ODD "/dir", NULL}, true);
+    assert_int_equal(umount(ROOT "/safe"), 0);
+    assert_int_equal(rmdir(ROOT "/safe"), 0);
+    assert_int_equal(rename(ROOT "/safe " ODD, ROOT "/safe"), 0);
+}
+
+/* The program may create below the mount point, and so in what is mounted there; the link is reached another way. */
+static void a_mount_below_where_the_program_may_create_counts(void **state)
+{
+    static const struct checked below[] = {
+        {"safe/relative", ROOT "/other", "safe"},
+        {"safe/private/link", ROOT "/other", "safe/private"},
+        {"other/below/bound/relative", ROOT "/other/below", "other/below/bound"},
+        {"safe/relative", ROOT "/other/beside", NULL},
+    };
+
+    (void)state;
+    need_tree();
+    assert_int_equal(mkdir(ROOT "/other", 0755), 0);
+    assert_int_equal(mount("unit-walk", ROOT "/other", "tmpfs", 0, "mode=0755"), 0);
+    assert_int_equal(mkdir(ROOT "/other/below", 0755), 0);
+    assert_int_equal(mkdir(ROOT "/other/beside", 0755), 0);
+    check_bound(below, array_size(below), ROOT "/safe", ROOT "/other/below/bound");
 }
 
 int main(void)
@@ -681,11 +812,16 @@ int main(void)
         cmocka_unit_test(a_place_too_deep_to_be_named_is_too_long),
         cmocka_unit_test(root_may_be_unmapped),
         cmocka_unit_test(a_link_where_the_program_may_create_is_refused),
-        cmocka_unit_test(every_right_that_creates_counts_and_no_other),
-        cmocka_unit_test(the_order_of_the_grants_does_not_matter),
+        cmocka_unit_test(a_link_above_or_beside_where_the_program_may_create_is_followed),
+        cmocka_unit_test(the_rights_that_create_are_those_that_make_a_name),
+        cmocka_unit_test(the_order_of_creatable_directories_does_not_matter),
         cmocka_unit_test(an_inode_of_another_file_system_is_another_directory),
-        cmocka_unit_test(a_reading_grant_beside_a_creating_one_hides_nothing),
         cmocka_unit_test(of_several_paths_the_one_that_crosses_the_link_is_named),
+        cmocka_unit_test(a_link_on_the_way_to_a_missing_file_counts),
+        cmocka_unit_test(a_link_is_refused_by_whatever_mount_the_program_may_create_there),
+        cmocka_unit_test(a_mount_of_a_part_is_seen_as_that_part),
+        cmocka_unit_test(odd_names_of_mounts_are_read_as_they_are),
+        cmocka_unit_test(a_mount_below_where_the_program_may_create_counts),
     };
 
     return cmocka_run_group_tests(tests, make_tree, NULL);
