@@ -12,6 +12,8 @@ int array_reserve(void *items, size_t *capacity, size_t count, size_t size)
     if (count < *capacity)
         return 0;
     wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+    if (wanted <= count)
+        wanted = count + 1;
     if (__builtin_mul_overflow(wanted, size, &bytes)) {
         errno = ENOMEM;
         return -1;

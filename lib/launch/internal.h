@@ -21,6 +21,40 @@ struct object {
 /* 0, or -1 with errno. */
 int object_of(int fd, struct object *object);
 
+/* ---- mounts.c: /proc/self/mountinfo (proc(5)) ---- */
+
+/* A line of it, its texts unescaped. */
+struct mount {
+    uint64_t id, device;
+    char *root, *point; /* the directory of the file system that is mounted, and where */
+};
+
+struct mounts {
+    char *text;
+    struct mount *items;
+    size_t count, capacity;
+};
+
+/* A file by its path within its file system, whatever mount it is reached through. */
+struct place {
+    uint64_t device; /* as mountinfo has it, which need not be st_dev */
+    char *path;      /* to be freed */
+};
+
+struct walker;
+
+/* Read when first asked for, and kept by the walker. NULL: errno. */
+const struct mounts *mounts_of(struct walker *walker);
+void mounts_free(struct mounts *mounts);
+/* Sets LAUNCH_SYSTEM: "what: /proc/self/mountinfo: strerror(errno)". Returns -1. */
+int say_no_mounts(struct error *error, const char *what);
+/* NULL: not listed, as the mount of a chroot's root is not. */
+const struct mount *find_mount(const struct mounts *mounts, uint64_t id);
+/* Where `path`, reached in mount `id`, lies in its file system; path NULL: that cannot be told, or memory ran out. */
+struct place place_of(const struct mounts *mounts, uint64_t id, const char *path);
+/* Of two absolute paths. */
+bool is_at_or_below(const char *path, const char *top);
+
 /* ---- walk.c, links.c: the paths of a policy, opened as if an attacker had prepared them ---- */
 
 /* A directory that was walked through to reach a symbolic link that was followed. */
@@ -51,6 +85,7 @@ struct walker {
     size_t creatable_count, creatable_capacity;
     char **texts;
     size_t text_count, text_capacity;
+    struct mounts *mounts;
     struct walk *walk; /* room for a careful walk, kept for the next one */
     const char *real;  /* of the path opened last, where it crossed a link; else NULL: the path itself */
 };
@@ -65,7 +100,7 @@ int walk_note_creatable(struct walker *walker, const struct object *object, cons
 
 /* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the program may
  * create, by whatever mount either was reached. 0, or -1 and `error`. */
-int walk_check(const struct walker *walker, struct error *error);
+int walk_check(struct walker *walker, struct error *error);
 
 void walk_free(struct walker *walker);
 

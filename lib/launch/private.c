@@ -3,11 +3,78 @@
 #include <errno.h>
 #include <string.h>
 
+static int say_open(const struct launch *launch, const struct policy_path *named, const char *by,
+                    struct error *error)
+{
+    policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
+                 "%s is private, but a rule lets the program open it as %s", named->path, by);
+    return error_hint(error, "take it, and the directories above it, out of the policy's allow statements, "
+                             "or keep "
+                             "the file elsewhere");
+}
+
+static bool is_open(const struct launch *launch, const char *path)
+{
+    return launch_grants(launch, path, POLICY_READ_FILE) || launch_grants(launch, path, POLICY_WRITE_FILE);
+}
+
+/* Whether the file shows at this mount, too, where a rule reaches it: bind mounts give a file several paths. */
+static int check_mount(const struct launch *launch, const struct policy_path *named,
+                       const struct place *place, const struct mount *mount, struct error *error)
+{
+    auto_free char *path = NULL;
+    size_t skipped = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
+
+    if (mount->device != place->device || !is_at_or_below(place->path, mount->root))
+        return 0;
+    if (asprintf(&path, "%s%s", strcmp(mount->point, "/") ? mount->point : "", place->path + skipped) < 0) {
+        path = NULL;
+        return system_error(error, "reading private files");
+    }
+    return is_open(launch, path) ? say_open(launch, named, path, error) : 0;
+}
+
+static int check_mounts(const struct launch *launch, struct walker *walker, const struct policy_path *named,
+                        uint64_t id, const char *real, struct error *error)
+{
+    const struct mounts *mounts = mounts_of(walker);
+    struct place place = {0};
+    int result = 0;
+
+    if (!mounts)
+        return say_no_mounts(error, "reading private files");
+    place = place_of(mounts, id, real);
+    for (size_t i = 0; place.path && result == 0 && i < mounts->count; i++)
+        result = check_mount(launch, named, &place, &mounts->items[i], error);
+    free(place.path);
+    return result;
+}
+
+/* The file is the program's to start from and not to open: by no name, no rule and no mount. */
+static int check_closed(const struct launch *launch, struct walker *walker, const struct policy_path *named,
+                        const struct launch_private *private, const struct object *object,
+                        struct error *error)
+{
+    auto_free char *real = path_of_fd(private->fd);
+
+    if (!real)
+        return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path,
+                         strerror(errno));
+    if (object->links > 1) {
+        policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
+                     "%s is private, but has %u names (hard links), by which the program could open it",
+                     named->path, object->links);
+        return error_hint(error, "give it a single name: copy it, and put the copy in its place");
+    }
+    if (is_open(launch, real))
+        return say_open(launch, named, real, error);
+    return check_mounts(launch, walker, named, object->mount, real, error);
+}
+
 static int prepare_private(struct launch *launch, struct walker *walker, const struct policy_path *named,
                            struct error *error)
 {
     struct launch_private *private = &launch->privates[launch->private_count];
-    auto_free char *real = NULL;
     struct object object;
 
     *private = (struct launch_private){
@@ -22,23 +89,7 @@ static int prepare_private(struct launch *launch, struct walker *walker, const s
     if (!S_ISREG(object.mode))
         return policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
                             "%s is not a regular file, so it cannot be private", named->path);
-    if (object.links > 1) {
-        policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
-                     "%s is private, but has %u names (hard links), by which the program could open it",
-                     named->path, object.links);
-        return error_hint(error, "give it a single name: copy it, and put the copy in its place");
-    }
-    real = path_of_fd(private->fd);
-    if (!real)
-        return error_set(error, LAUNCH_PRIVATE, "%s: private files need /proc: %s", named->path,
-                         strerror(errno));
-    if (launch_grants(launch, real, POLICY_READ_FILE) || launch_grants(launch, real, POLICY_FS(1))) {
-        policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
-                     "%s is private, but a rule lets the program open it", named->path);
-        return error_hint(error, "take it, and the directories above it, out of the policy's allow "
-                                 "statements, or keep the file elsewhere");
-    }
-    return 0;
+    return check_closed(launch, walker, named, private, &object, error);
 }
 
 int prepare_privates(struct launch *launch, struct walker *walker, struct error *error)

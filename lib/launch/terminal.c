@@ -36,7 +36,7 @@
 static const struct sock_filter filter[] = {
     /* 0 */ LOAD(args[1]),
     /* 1 */ IF_EQUAL(TIOCSTI, 1, 0),
-    /* 2 */ IF_EQUAL(TIOCLINUX, 0, 8),
+    /* 2 */ IF_EQUAL(TIOCLINUX, 0, 10),
     /* 3 */ LOAD(arch),
     /* 4 */ IF_EQUAL(ARCHITECTURE, 2, 0),
     /* 5 */ IF_EQUAL(COMPAT_ARCHITECTURE, 4, 0),

@@ -85,28 +85,11 @@ bool add_outside_definitions(struct parser *parser, const struct policy_definiti
     return true;
 }
 
-static const char *policy_definition_name(size_t i, const void *context)
+static const char *definition_name(size_t i, const void *context)
 {
     const struct parser *parser = context;
 
     return parser->definitions[i]->slot.files ? parser->definitions[i]->name : "";
-}
-
-void check_definitions(struct parser *parser)
-{
-    for (size_t i = 0; i < parser->definition_count; i++) {
-        const struct definition *definition = parser->definitions[i];
-        char hint[NAME_SIZE + 32];
-
-        if (definition->slot.files) {
-            if (!definition->is_from_outside)
-                check_claims(parser, &definition->slot);
-            continue;
-        }
-        suggest(parser, hint, definition->name, parser->definition_count, policy_definition_name, parser);
-        complain_of_file(parser, NULL, 0, "--define %s: the policy has no such definition%s",
-                         definition->name, hint);
-    }
 }
 
 /* Its value, from the word that holds; replacements in it are made first. */
@@ -117,14 +100,36 @@ static bool resolve(struct parser *parser, struct definition *definition,
 
     if (definition->state == DEFINITION_IN_USE)
         return complain(parser, position, "the definition of '%s' leads back to itself", definition->name);
-    if (definition->state == DEFINITION_RAW) {
-        definition->state = DEFINITION_IN_USE;
-        definition->state =
-            word_value(parser, definition->slot.winner, &definition->word, &from, '\0', &definition->value)
-                ? DEFINITION_KNOWN
-                : DEFINITION_BROKEN;
-    }
+    if (definition->state != DEFINITION_RAW)
+        return definition->state == DEFINITION_KNOWN;
+    if (parser->definition_depth == POLICY_MAX_NESTING)
+        return complain(parser, position, "definitions lead to each other too often; 64 levels are allowed");
+    definition->state = DEFINITION_IN_USE;
+    parser->definition_depth++;
+    definition->state =
+        word_value(parser, definition->slot.winner, &definition->word, &from, '\0', &definition->value)
+            ? DEFINITION_KNOWN
+            : DEFINITION_BROKEN;
+    parser->definition_depth--;
     return definition->state == DEFINITION_KNOWN;
+}
+
+void check_definitions(struct parser *parser)
+{
+    for (size_t i = 0; i < parser->definition_count; i++) {
+        struct definition *definition = parser->definitions[i];
+        char hint[NAME_SIZE + 32];
+
+        if (definition->slot.files) {
+            if (!definition->is_from_outside && check_claims(parser, &definition->slot))
+                resolve(parser, definition,
+                        &definition->slot.position); /* used or not: its faults are told */
+            continue;
+        }
+        suggest(parser, hint, definition->name, parser->definition_count, definition_name, parser);
+        complain_of_file(parser, NULL, 0, "--define %s: the policy has no such definition%s",
+                         definition->name, hint);
+    }
 }
 
 bool definition_value(struct parser *parser, const char *name, const struct policy_position *position,
@@ -134,7 +139,7 @@ bool definition_value(struct parser *parser, const char *name, const struct poli
     char hint[NAME_SIZE + 32];
 
     if (!definition || !definition->slot.files) {
-        suggest(parser, hint, name, parser->definition_count, policy_definition_name, parser);
+        suggest(parser, hint, name, parser->definition_count, definition_name, parser);
         return complain(parser, position, "'%s' is not defined%s; expected a statement: define %s VALUE",
                         name, hint, name);
     }
@@ -156,12 +161,8 @@ bool define(struct parser *parser, const struct statement *statement)
         return complain(parser, &position,
                         "'%.*s' is not a name; expected letters, digits and '_', at most 63, no digit first",
                         (int)(name->length > NAME_SIZE ? NAME_SIZE : name->length), source);
-    copy = store_get(parser->policy->store, name->length + 1);
-    if (!copy)
-        return out_of_memory(parser);
-    memcpy(copy, source, name->length);
-    copy[name->length] = '\0';
-    definition = add_definition(parser, copy);
+    copy = keep_text(parser, source, name->length);
+    definition = copy ? add_definition(parser, copy) : NULL;
     if (!definition)
         return out_of_memory(parser);
     if (claim(parser, &definition->slot, definition->name, &position))

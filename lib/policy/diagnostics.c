@@ -35,6 +35,17 @@ static size_t column_of(struct parser *parser, const struct policy_position *pos
     return column;
 }
 
+/* A word that goes on over several lines is known by the first one. */
+static void pass_continued_lines(const struct parser *parser, struct policy_position *position)
+{
+    const char *text = parser->sources[position->file].text, *newline;
+
+    while ((newline = memchr(text + position->line_start, '\n', position->offset - position->line_start))) {
+        position->line++;
+        position->line_start = (uint32_t)(newline + 1 - text);
+    }
+}
+
 static bool record(struct parser *parser, const char *file, struct policy_diagnostic diagnostic,
                    const char *format, va_list arguments)
 {
@@ -61,11 +72,15 @@ static bool record(struct parser *parser, const char *file, struct policy_diagno
 
 bool complain(struct parser *parser, const struct policy_position *position, const char *format, ...)
 {
-    struct policy_diagnostic diagnostic = {.file_index = position->file, .line = position->line};
+    struct policy_position exact = *position;
+    struct policy_diagnostic diagnostic = {.file_index = position->file};
     va_list arguments;
 
-    if (parser->diagnostics->count < POLICY_MAX_DIAGNOSTICS)
-        diagnostic.column = column_of(parser, position);
+    if (parser->diagnostics->count < POLICY_MAX_DIAGNOSTICS) {
+        pass_continued_lines(parser, &exact);
+        diagnostic.line = exact.line;
+        diagnostic.column = column_of(parser, &exact);
+    }
     va_start(arguments, format);
     record(parser, parser->files[position->file].name, diagnostic, format, arguments);
     va_end(arguments);

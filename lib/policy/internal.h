@@ -97,8 +97,9 @@ struct parser {
 
     struct definition **definitions;
     size_t definition_count, definition_capacity;
-    void *definition_tree; /* tsearch(3), by name */
-    size_t replaced;       /* bytes of all words with a replacement */
+    void *definition_tree;     /* tsearch(3), by name */
+    unsigned definition_depth; /* of definitions being resolved, one needing the next */
+    size_t replaced;           /* bytes of all words with a replacement */
 
     size_t path_rule_capacity, port_rule_capacity, private_capacity, kept_capacity, setting_capacity;
     size_t read_only_capacity, writable_capacity, expectation_capacity, requirement_capacity;
@@ -128,6 +129,11 @@ void diagnostics_sort(struct policy_diagnostics *diagnostics);
  * will not be shown. */
 void suggest(const struct parser *parser, char out[static NAME_SIZE + 32], const char *word, size_t count,
              const char *(*name_at)(size_t, const void *), const void *context);
+
+/* ---- store.c, too ---- */
+
+/* A copy with its NUL, as long-lived as the policy. NULL: out of memory, recorded. */
+char *keep_text(struct parser *parser, const char *text, size_t length);
 
 /* ---- lex.c ---- */
 

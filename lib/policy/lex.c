@@ -34,16 +34,21 @@ struct scan {
     struct cursor at;
 };
 
+static bool fault_at(struct scan *scan, const struct cursor *at, const char *message)
+{
+    struct policy_position position = {
+        .file = (uint16_t)scan->file, .line = at->line, .line_start = at->line_start, .offset = at->offset};
+
+    return !at->is_silent && complain(scan->parser, &position, "%s", message);
+}
+
+/* A fault in the present line. */
 static bool scan_fault(struct scan *scan, uint32_t offset, const char *message)
 {
-    struct policy_position position = {.file = (uint16_t)scan->file,
-                                       .line = scan->at.line,
-                                       .line_start = scan->at.line_start,
-                                       .offset = offset};
+    struct cursor at = scan->at;
 
-    if (scan->at.is_silent)
-        return false;
-    return complain(scan->parser, &position, "%s", message);
+    at.offset = offset;
+    return fault_at(scan, &at, message);
 }
 
 static void next_line(struct scan *scan)
@@ -155,8 +160,7 @@ static bool pass_replacement(struct scan *scan)
 static bool pass_word(struct scan *scan, struct word *word)
 {
     bool is_quoted = false, is_plain = true;
-    uint32_t start = scan->at.offset, quote = start;
-    struct cursor begin = scan->at;
+    struct cursor begin = scan->at, quote = scan->at;
 
     for (;;) {
         unsigned class = at_end(scan) ? NEWLINE : class_of[(unsigned char)scan->text[scan->at.offset]];
@@ -175,19 +179,19 @@ static bool pass_word(struct scan *scan, struct word *word)
         is_plain &= class == BLANK;
         if (class == QUOTE) {
             is_quoted = !is_quoted;
-            quote = scan->at.offset;
+            quote = scan->at;
         }
         if (class == QUOTE || class == BLANK)
             scan->at.offset++;
         else if (class == ESCAPE ? !pass_escape(scan) : !pass_replacement(scan))
             return false;
     }
-    if (scan->at.offset - start > POLICY_MAX_WORD_SIZE)
-        return scan_fault(scan, start, "word too long; it may have 65536 bytes");
+    if (scan->at.offset - begin.offset > POLICY_MAX_WORD_SIZE)
+        return fault_at(scan, &begin, "word too long; it may have 65536 bytes");
     if (is_quoted)
-        return scan_fault(scan, quote, "unclosed quote; expected '\"' before the end of the line");
-    *word = (struct word){.offset = start,
-                          .length = (scan->at.offset - start) & 0x7fffffff,
+        return fault_at(scan, &quote, "unclosed quote; expected '\"' before the end of the line");
+    *word = (struct word){.offset = begin.offset,
+                          .length = (scan->at.offset - begin.offset) & 0x7fffffff,
                           .is_plain = is_plain,
                           .line = begin.line,
                           .line_start = begin.line_start};
@@ -321,6 +325,11 @@ static char escaped(const char *raw, uint32_t *i)
     return (char)((unsigned)hex_digit(raw[*i - 2]) << 4 | (unsigned)hex_digit(raw[*i - 1]));
 }
 
+static bool say_long_word(struct parser *parser, const struct policy_position *position)
+{
+    return complain(parser, position, "word too long; after replacement it may have 65536 bytes");
+}
+
 static bool value_replace(struct parser *parser, struct value *value, const char *raw, uint32_t *i,
                           const struct policy_position *position)
 {
@@ -334,7 +343,7 @@ static bool value_replace(struct parser *parser, struct value *value, const char
         return false;
     parser->replaced += replacement.length;
     if (value->length + replacement.length > POLICY_MAX_WORD_SIZE)
-        return complain(parser, position, "word too long; after replacement it may have 65536 bytes");
+        return say_long_word(parser, position);
     if (parser->replaced > POLICY_MAX_REPLACED)
         return complain(parser, position,
                         "too much text from replacements; all of it together may have 16 MiB");
@@ -367,6 +376,11 @@ static bool decode(struct parser *parser, size_t file, const struct word *word, 
         }
         if (!is_added)
             return false;
+    }
+    if (value.length > POLICY_MAX_WORD_SIZE) {
+        struct policy_position position = position_of(file, word, *from);
+
+        return say_long_word(parser, &position);
     }
     *from = i + 1;
     value.text[value.length] = '\0';

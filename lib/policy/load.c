@@ -59,9 +59,15 @@ static bool say_form(struct parser *parser, const struct keyword *keyword, const
 
 /* ---- Pass one: includes and definitions ---- */
 
+/* Whether an unescaped '$' stands in the word. */
 static bool has_replacement(const struct parser *parser, size_t file, const struct word *word)
 {
-    return !word->is_plain && memchr(parser->sources[file].text + word->offset, '$', word->length);
+    const char *source = parser->sources[file].text + word->offset;
+
+    for (uint32_t i = 0; i < word->length; i += source[i] == '\\' ? 2 : 1)
+        if (source[i] == '$')
+            return true;
+    return false;
 }
 
 /* `name` below the folder of files[file]. */
@@ -240,12 +246,13 @@ static void understand_included(struct parser *parser, const struct statement *s
         }
 }
 
-static void understand_statement(struct parser *parser, const struct statement *statement, bool is_first)
+static void understand_statement(struct parser *parser, const struct statement *statement, bool is_first,
+                                 bool follows_a_fault)
 {
     const struct keyword *keyword = keyword_of(parser, statement);
     struct policy_position position = position_of(statement->file, &statement->words[0], 0);
 
-    if (is_first && (!keyword || keyword->kind != IS_POLICY))
+    if (is_first && !follows_a_fault && (!keyword || keyword->kind != IS_POLICY))
         complain(parser, &position,
                  "the file does not begin with a version; its first statement is: policy 1");
     if (!keyword)
@@ -272,7 +279,7 @@ static void understand_file(struct parser *parser, size_t file)
         return;
     }
     while (lex_statement(parser, &statement, &cursor)) {
-        understand_statement(parser, &statement, is_first);
+        understand_statement(parser, &statement, is_first, cursor.has_fault);
         is_first = false;
     }
     if (is_first && !cursor.has_fault)
@@ -290,7 +297,10 @@ static void keep(void *node)
 static void parse(struct parser *parser, const char *file, const struct policy_definition *definitions,
                   size_t count)
 {
-    if (!add_outside_definitions(parser, definitions, count) || !gather_file(parser, file, 1, NULL, false))
+    const char *name = keep_text(parser, file, strlen(file));
+
+    if (!name || !add_outside_definitions(parser, definitions, count) ||
+        !gather_file(parser, name, 1, NULL, false))
         return;
     check_definitions(parser);
     understand_file(parser, 0);

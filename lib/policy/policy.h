@@ -102,6 +102,7 @@ extern const size_t policy_group_count;
 
 /* Some rights that code has to name. */
 #define POLICY_EXECUTE POLICY_FS(0)
+#define POLICY_WRITE_FILE POLICY_FS(1)
 #define POLICY_READ_FILE POLICY_FS(2)
 #define POLICY_READ_DIR POLICY_FS(3)
 #define POLICY_REFER POLICY_FS(13)
@@ -266,6 +267,7 @@ struct policy {
 enum {
     POLICY_MAX_FILES = 64,                  /* a policy and all it includes */
     POLICY_MAX_DEPTH = 16,                  /* levels of includes, the policy itself being the first */
+    POLICY_MAX_NESTING = 64,                /* definitions that need each other */
     POLICY_MAX_FILE_SIZE = 8 * 1024 * 1024, /* bytes */
     POLICY_MAX_WORD_SIZE = 64 * 1024,       /* bytes, as it stands and after replacement */
     POLICY_MAX_REPLACED = 16 * 1024 * 1024, /* bytes of all words with a replacement, together */

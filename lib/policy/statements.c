@@ -408,14 +408,16 @@ static bool parse_run(struct parser *parser, const struct statement *statement)
 {
     struct policy_position position = place(statement, 1);
     const char **run = store_get(parser->policy->store, sizeof *run * statement->count);
+    bool is_good = true;
 
     if (!run)
         return out_of_memory(parser);
     for (uint32_t i = 1; i < statement->count; i++) {
         run[i - 1] = text_at(parser, statement, i);
-        if (!run[i - 1])
-            return false;
+        is_good &= run[i - 1] != NULL;
     }
+    if (!is_good)
+        return false;
     run[statement->count - 1] = NULL;
     if (!run[0][0])
         return complain(parser, &position, "empty program name; expected: %s", "run PROGRAM [ARGUMENT...]");
@@ -512,29 +514,36 @@ static bool parse_private(struct parser *parser, const struct statement *stateme
 
 /* ---- environment ---- */
 
+/* Whether the word ends in '*' in the source, a quote behind it or not. */
+static bool ends_in_asterisk(const struct parser *parser, const struct statement *statement, uint32_t i)
+{
+    const struct word *word = word_at(statement, i);
+    const char *source = parser->sources[statement->file].text + word->offset;
+    uint32_t quote = source[word->length - 1] == '"';
+
+    return word->length > quote && source[word->length - 1 - quote] == '*';
+}
+
 static bool keep_one(struct parser *parser, const struct statement *statement, uint32_t i)
 {
     struct policy *policy = parser->policy;
+    struct policy_pattern pattern = {.position = place(statement, i),
+                                     .is_prefix = ends_in_asterisk(parser, statement, i)};
     const char *text = text_at(parser, statement, i);
-    struct policy_pattern pattern = {.name = text, .position = place(statement, i)};
-    size_t length = text ? strlen(text) : 0;
-    char *name;
+    size_t length = text ? strlen(text) - pattern.is_prefix : 0;
 
     if (!text)
         return false;
-    pattern.is_prefix = length && text[length - 1] == '*';
-    length -= pattern.is_prefix;
     if (!is_name(text, length))
         return complain(parser, &pattern.position,
                         "'%.64s' is not the name of a variable; expected letters, digits and '_', at most "
                         "63, no digit first; '*' may follow",
                         text);
-    name = store_get(policy->store, length + 1);
-    if (!name || array_reserve(&policy->kept, &parser->kept_capacity, policy->kept_count, sizeof pattern) < 0)
+    pattern.name = keep_text(parser, text, length);
+    if (!pattern.name)
+        return false;
+    if (array_reserve(&policy->kept, &parser->kept_capacity, policy->kept_count, sizeof pattern) < 0)
         return out_of_memory(parser);
-    memcpy(name, text, length);
-    name[length] = '\0';
-    pattern.name = name;
     ((struct policy_pattern *)policy->kept)[policy->kept_count++] = pattern;
     return true;
 }
@@ -608,11 +617,12 @@ static bool parse_environment(struct parser *parser, const struct statement *sta
 
 static bool has_one_value(struct parser *parser, const struct statement *statement, const char *what)
 {
-    struct policy_position position = place(statement, 3);
+    struct policy_position position;
 
-    if (statement->count != 3)
-        return complain(parser, &position, "too many words; expected: container %s VALUE", what);
-    return true;
+    if (statement->count == 3)
+        return true;
+    position = place(statement, 3);
+    return complain(parser, &position, "too many words; expected: container %s VALUE", what);
 }
 
 static bool parse_check(struct parser *parser, const struct statement *statement)

@@ -1,6 +1,7 @@
 #include "policy/internal.h"
 
 #include <stdalign.h>
+#include <string.h>
 
 struct chunk {
     struct chunk *next;
@@ -48,4 +49,17 @@ void *store_get(struct policy_store *store, size_t size)
     taken = chunk->bytes + chunk->used;
     chunk->used += size;
     return taken;
+}
+
+char *keep_text(struct parser *parser, const char *text, size_t length)
+{
+    char *copy = store_get(parser->policy->store, length + 1);
+
+    if (!copy) {
+        out_of_memory(parser);
+        return NULL;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
 }

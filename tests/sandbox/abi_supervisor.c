@@ -40,8 +40,8 @@ static const struct known {
     uint64_t parts[PART_COUNT];
     uint32_t flags;
 } known_table[] = {
-    {1, {0x1fff}, 0},        {2, {0x3fff}, 0},        {3, {0x7fff}, 0},        {4, {0x7fff, 3}, 0},
-    {5, {0xffff, 3}, 0},     {6, {0xffff, 3, 3}, 0},  {7, {0xffff, 3, 3}, 7},  {8, {0xffff, 3, 3}, 15},
+    {1, {0x1fff}, 0},         {2, {0x3fff}, 0},           {3, {0x7fff}, 0},           {4, {0x7fff, 3}, 0},
+    {5, {0xffff, 3}, 0},      {6, {0xffff, 3, 3}, 0},     {7, {0xffff, 3, 3}, 7},     {8, {0xffff, 3, 3}, 15},
     {9, {0x1ffff, 3, 3}, 15}, {10, {0x1ffff, 15, 3}, 15}, {11, {0x1ffff, 15, 3}, 31},
 };
 
@@ -75,10 +75,12 @@ static void send_descriptor(int socket, int fd)
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
-    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    } control = {
+        .header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
     char text = 0;
     struct iovec byte = {.iov_base = &text, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {
+        .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
 
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
     if (sendmsg(socket, &message, 0) < 0)
@@ -93,7 +95,8 @@ static int receive_descriptor(int socket)
     } control;
     char text;
     struct iovec byte = {.iov_base = &text, .iov_len = 1};
-    struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {
+        .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     int fd = -1;
 
     if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) > 0 && message.msg_controllen)
@@ -127,7 +130,8 @@ static void become(int socket, char **command)
 
 /* ---- The kernel's side ---- */
 
-static void respond(const struct supervisor *supervisor, uint64_t id, int64_t value, int error, uint32_t flags)
+static void respond(const struct supervisor *supervisor, uint64_t id, int64_t value, int error,
+                    uint32_t flags)
 {
     struct seccomp_notif_resp response = {.id = id, .val = value, .error = -error, .flags = flags};
 
@@ -144,7 +148,8 @@ static bool peek(const struct seccomp_notif *call, uint64_t address, void *bytes
 /* The program's own descriptor, here. */
 static int borrow(const struct seccomp_notif *call, int fd)
 {
-    int process = (int)syscall(SYS_pidfd_open, call->pid, 0), copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    int process = (int)syscall(SYS_pidfd_open, call->pid, 0),
+        copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
 
     close(process);
     return copy;
@@ -152,7 +157,8 @@ static int borrow(const struct seccomp_notif *call, int fd)
 
 static void hand_over(const struct supervisor *supervisor, uint64_t id, int fd)
 {
-    struct seccomp_notif_addfd give = {.id = id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC};
+    struct seccomp_notif_addfd give = {
+        .id = id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC};
 
     if (fd < 0 || ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give) < 0)
         respond(supervisor, id, 0, errno, 0);
@@ -199,7 +205,8 @@ static void add_rule(const struct supervisor *supervisor, const struct seccomp_n
         return respond(supervisor, call->id, 0, EFAULT, 0);
     memcpy(&rights, rule, sizeof rights);
     if (supervisor->has_no_effect || !(rights & ~supervisor->real.parts[is_path ? FS : NET]))
-        return respond(supervisor, call->id, 0, 0, supervisor->has_no_effect ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+        return respond(supervisor, call->id, 0, 0,
+                       supervisor->has_no_effect ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE);
     rights &= supervisor->real.parts[is_path ? FS : NET];
     memcpy(rule, &rights, sizeof rights);
     if (!rights)

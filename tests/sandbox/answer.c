@@ -33,7 +33,8 @@ static unsigned read_answer(struct sock_filter *filter, const char *text)
     unsigned count = 0;
 
     for (unsigned call = 0; equals && call < 3; call++)
-        if (!strncmp(text, "all=", 4) || (!strncmp(text, calls[call], strlen(calls[call])) && text[strlen(calls[call])] == '='))
+        if (!strncmp(text, "all=", 4) ||
+            (!strncmp(text, calls[call], strlen(calls[call])) && text[strlen(calls[call])] == '='))
             count += add_answer(filter + count, call, (unsigned)strtoul(equals + 1, NULL, 10));
     return count;
 }
@@ -51,7 +52,8 @@ int main(int count, char **arguments)
         fputs("usage: answer CALL=ERRNO... -- PROGRAM [ARGUMENT...]\n", stderr);
         return 2;
     }
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0) {
         perror("answer");
         return 2;
     }

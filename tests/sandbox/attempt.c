@@ -200,8 +200,11 @@ static int try_abstract(char **a)
 
 static int with_port(const char *port, int (*call)(int, const struct sockaddr *, socklen_t))
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)number(port))};
-    int fd = socket(AF_INET, SOCK_STREAM, 0), result = call(fd, (const struct sockaddr *)&address, sizeof address), failure = errno;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)number(port))};
+    int fd = socket(AF_INET, SOCK_STREAM, 0),
+        result = call(fd, (const struct sockaddr *)&address, sizeof address), failure = errno;
 
     close(fd);
     return result < 0 ? with(failure) : 0;
@@ -251,7 +254,10 @@ static int try_sti32(char **a)
 #ifdef __x86_64__
     static long result;
 
-    __asm__ volatile("int $0x80" : "=a"(result) : "a"(54L), "b"((long)number(a[0])), "c"((long)TIOCSTI), "d"(0L) : "memory", "r8", "r9", "r10", "r11");
+    __asm__ volatile("int $0x80"
+                     : "=a"(result)
+                     : "a"(54L), "b"((long)number(a[0])), "c"((long)TIOCSTI), "d"(0L)
+                     : "memory", "r8", "r9", "r10", "r11");
     return with((int)-result);
 #else
     return try_sti(a);
@@ -285,15 +291,24 @@ static const struct {
     int count;
     int (*try)(char **arguments);
 } operations[] = {
-    {"read", 1, try_read},         {"write", 1, try_write},       {"append", 1, try_append},   {"path", 1, try_path},
-    {"create", 1, try_create},     {"unnamed", 1, try_unnamed},   {"otrunc", 1, try_otrunc},   {"rtrunc", 1, try_rtrunc},
-    {"truncate", 1, try_truncate}, {"list", 1, try_list},         {"link", 2, try_link},       {"rename", 2, try_rename},
-    {"exchange", 2, try_exchange}, {"symlink", 2, try_symlink},   {"mkdir", 1, try_mkdir},     {"rmdir", 1, try_rmdir},
-    {"unlink", 1, try_unlink},     {"fifo", 1, try_fifo},         {"reg", 1, try_reg},         {"char", 1, try_char},
-    {"execute", 1, try_execute},   {"sock", 1, try_sock},         {"unix", 1, try_unix},       {"abstract", 1, try_abstract},
-    {"bind", 1, try_bind},         {"connect", 1, try_connect},   {"kill", 2, try_kill},       {"fd", 1, try_fd},
-    {"dup2", 2, try_dup2},         {"sti", 1, try_sti},           {"sti64", 1, try_sti64},     {"sti32", 1, try_sti32},
-    {"linux", 1, try_linux},       {"winsize", 1, try_winsize},   {"ioctl", 1, try_ioctl},
+    {"read", 1, try_read},         {"write", 1, try_write},
+    {"append", 1, try_append},     {"path", 1, try_path},
+    {"create", 1, try_create},     {"unnamed", 1, try_unnamed},
+    {"otrunc", 1, try_otrunc},     {"rtrunc", 1, try_rtrunc},
+    {"truncate", 1, try_truncate}, {"list", 1, try_list},
+    {"link", 2, try_link},         {"rename", 2, try_rename},
+    {"exchange", 2, try_exchange}, {"symlink", 2, try_symlink},
+    {"mkdir", 1, try_mkdir},       {"rmdir", 1, try_rmdir},
+    {"unlink", 1, try_unlink},     {"fifo", 1, try_fifo},
+    {"reg", 1, try_reg},           {"char", 1, try_char},
+    {"execute", 1, try_execute},   {"sock", 1, try_sock},
+    {"unix", 1, try_unix},         {"abstract", 1, try_abstract},
+    {"bind", 1, try_bind},         {"connect", 1, try_connect},
+    {"kill", 2, try_kill},         {"fd", 1, try_fd},
+    {"dup2", 2, try_dup2},         {"sti", 1, try_sti},
+    {"sti64", 1, try_sti64},       {"sti32", 1, try_sti32},
+    {"linux", 1, try_linux},       {"winsize", 1, try_winsize},
+    {"ioctl", 1, try_ioctl},
 };
 
 /* Returns how many arguments were taken; 0: there is no such operation. */

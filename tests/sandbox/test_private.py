@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from harness import ORDINARY, OTHER, USERS, SandboxTest, as_user, need_root
+from harness import OTHER, USERS, SandboxTest, as_user, need_root
 
 CAT = "allow execute,read /usr /bin /lib -/lib64\nallow read /proc\n"
 PIPE_SIZE = 65536

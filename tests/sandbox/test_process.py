@@ -8,7 +8,7 @@ import signal
 import subprocess
 import termios
 
-from harness import ORDINARY, PYTHON, USERS, SandboxTest, as_user, need_root
+from harness import ORDINARY, PYTHON, USERS, SandboxTest, as_user, need_root, said
 
 SHELL = "allow execute,read /usr /bin /lib -/lib64\nallow read /proc\nallow read_file,write_file,truncate /dev/null\n"
 
@@ -200,7 +200,7 @@ class Terminals(SandboxTest):
             except BlockingIOError:
                 pass
             out.seek(0)
-            return done.returncode, (written + out.read()).decode().split()
+            return done.returncode, said(written + out.read()).decode().split()
         finally:
             os.close(master)
             os.close(slave)

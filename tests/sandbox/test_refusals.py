@@ -1,6 +1,9 @@
 """Where Landlock cannot be had, nothing runs and the launcher says why."""
 
-from harness import ABI, USERS, SandboxTest, need_root
+import os
+import struct
+
+from harness import ABI, IS_SANITIZED, USERS, SandboxTest, need_root
 
 REQUIREMENT = "Sandbox requires enabled Landlock ABI 1 or newer"
 NEWEST = 11  # the newest ABI that this build knows
@@ -65,7 +68,7 @@ class WithoutLandlock(SandboxTest):
 
 class Layers(SandboxTest):
     def test_the_seventeenth_layer_is_refused(self):
-        policy = self.policy(f"allow execute,read /\nallow write_file /dev/null")
+        policy = self.policy("allow execute,read /\nallow write_file /dev/null")
         nest = [self.launcher, "--policy", policy, "--"]
         command = []
         for _ in range(15):
@@ -134,7 +137,7 @@ class OtherAbis(SandboxTest):
         self.assert_refused(self.supervised("require abi 9", self.attempt, abi=6), "requirement",
                             "test.policy:2:13: the policy requires Landlock ABI 9, and ABI 6 is what there is")
         self.assert_refused(self.supervised("require resolve_unix", self.attempt, abi=6), "requirement",
-                            "requires what Landlock ABI 6 cannot restrict: resolve_unix")
+                            "test.policy:2:9: the policy requires what this kernel (Landlock ABI 6) cannot restrict: resolve_unix")
         if ABI < 9:
             self.assert_refused(self.launch("require resolve_unix", self.attempt), "requirement", "resolve_unix")
         if ABI < NEWEST:
@@ -163,8 +166,6 @@ class PrivilegedLauncher(SandboxTest):
         return self.make("launcher", self.launcher.read_bytes(), mode, 0)
 
     def test_bits_and_capabilities(self):
-        import os
-        import struct
         capability = struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0)  # VFS_CAP_REVISION_2, effective: cap_net_bind_service
         for name, mode, attribute in (("set-uid", 0o4755, None), ("set-gid", 0o2755, None), ("file capabilities", 0o755, capability)):
             path = self.copy(mode)
@@ -173,6 +174,8 @@ class PrivilegedLauncher(SandboxTest):
             for uid in USERS:
                 with self.subTest(name, uid=uid):
                     outcome = self.launch("", self.attempt, uid=uid, launcher=path, in_domain=True)
+                    if IS_SANITIZED and "LeakSanitizer has encountered a fatal error" in outcome.err:
+                        outcome.code = 125  # a privileged process takes no options from the environment, and cannot be checked
                     self.assert_refused(outcome, "privileged-launcher", "it needs no privilege and refuses to have one")
         path = self.copy(0o755)
         self.assert_ran(self.launch("", self.attempt, launcher=path))

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from harness import ABI, ORDINARY, USERS, SandboxTest, as_user, launcher_environment
+from harness import ABI, ORDINARY, USERS, SandboxTest, as_user, launcher_environment, said
 
 KEYS = {"event", "reason", "message", "hint", "abi", "max_abi", "kernel_abi", "uid", "not_enforced", "not_granted", "unrestricted",
         "container", "proof", "warnings"}
@@ -21,7 +21,7 @@ class StatusLine(SandboxTest):
         """The launch itself, its status line as bytes."""
         done = subprocess.run([self.launcher, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=launcher_environment(True),
                               **as_user(uid))
-        return done.returncode, done.stdout, done.stderr
+        return done.returncode, done.stdout, said(done.stderr)
 
     def one_line(self, stderr):
         self.assertEqual((stderr.count(b"\n"), stderr[-1:]), (1, b"\n"), stderr)
@@ -54,10 +54,10 @@ class StatusLine(SandboxTest):
             }
             for use, words in uses.items():
                 with self.subTest(name, use=use):
-                    code, out, err = self.raw("--status-fd", "2", *words)
+                    code, out, err = self.raw("--status-fd", "2", *words, uid=USERS[0])
                     self.assertIn(code, (125, 127))
                     self.assertEqual((out, self.one_line(err)["event"]), (b"", "refused"))
-                    code, out, err = self.raw(*words)
+                    code, out, err = self.raw(*words, uid=USERS[0])
                     lines = err.decode("utf-8").split("\n")
                     self.assertTrue(all(line.startswith(("landlock-exec: ", "command line: error: ", "/nowhere/", f"{policy}:")) for line in lines[:-1]), err)
                     self.assertTrue(all(ord(char) >= 0x20 and not 0x7f <= ord(char) < 0xa0 and char not in "\u202e\u2066\u2028\u2029"
@@ -106,6 +106,8 @@ class StatusLine(SandboxTest):
         self.make("lost", "#!/nowhere/interpreter\n", 0o755)
         for name, code in (("garbage", 126), ("lost", 127)):
             with self.subTest(name):
+                outcome = self.launch(f"allow execute,read {self.folder}", self.folder / name, in_domain=True)
+                self.assertEqual((outcome.code, [line["event"] for line in outcome.lines]), (code, ["starting", "refused"]))
                 got = self.raw("--status-fd", "2", "-p", self.policy(f"allow execute,read {self.folder}"), "--", self.folder / name)
                 self.assertEqual(got[0], code)
                 self.one_line(got[2])

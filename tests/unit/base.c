@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -107,7 +109,8 @@ static void text_for_a_terminal_stays_in_its_line(void **state)
         {"\xc2\x85\xc2\x9b", "\\xc2\\x85\\xc2\\x9b"},                   /* C1 */
         {"\xc2\xa0", "\xc2\xa0"},                                       /* the first behind C1 */
         {"\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"}, /* separators */
-        {"\xe2\x80\xae\xe2\x81\xa6", "\\xe2\\x80\\xae\\xe2\\x81\\xa6"}, /* bidirectional */
+        {"\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9\xe2\x80\xac", "\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xe2\\x81\\xa9\\"
+                                                             "xe2\\x80\\xac"}, /* bidirectional */
         {"\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f", "\\xd8\\x9c\\xe2\\x80\\x8e\\xe2\\x80\\x8f"},
         {"\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\xa7\xe2\x80\xaf"}, /* their neighbours */
         {"\xff\xd0", "\\xff\\xd0"},
@@ -125,7 +128,7 @@ static void json_is_valid_whatever_the_bytes(void **state)
         {"файл /", "\"файл /\""},
         {"\"\\", "\"\\\"\\\\\""},
         {"\n\t\x01\x1f\x7f", "\"\\u000a\\u0009\\u0001\\u001f\\u007f\""},
-        {"\xe2\x80\xa8\xe2\x80\xae\xc2\x85", "\"\\u2028\\u202e\\u0085\""},
+        {"\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xac\xc2\x85", "\"\\u2028\\u202e\\u202c\\u0085\""},
         {"\xff"
          "a\xc0\xaf",
          "\"\\ufffda\\ufffd\\ufffd\""},
@@ -427,6 +430,48 @@ static void a_user_that_this_namespace_maps_stands_for_nobody_else(void **state)
     assert_false(uid_stands_for_unmapped(1));
 }
 
+enum { TOLD = 0, NOT_TOLD = 1, NO_NAMESPACE = 77, OVERFLOW_UID = 65534, NUMBER_SIZE = 64 };
+
+/* In a user namespace of its own, which maps nobody at first, then `inside` alone. */
+static int judge_in_namespace(unsigned inside)
+{
+    char map[NUMBER_SIZE];
+    int length = snprintf(map, sizeof map, "%u %u 1\n", inside, geteuid()), fd;
+
+    if (unshare(CLONE_NEWUSER) < 0)
+        return NO_NAMESPACE;
+    if (!uid_stands_for_unmapped(OVERFLOW_UID) || uid_stands_for_unmapped(0))
+        return NOT_TOLD;
+    fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, map, (size_t)length) != length || close(fd) < 0)
+        return NO_NAMESPACE;
+    if (uid_stands_for_unmapped(OVERFLOW_UID) != (inside != OVERFLOW_UID) || uid_stands_for_unmapped(0))
+        return NOT_TOLD;
+    return TOLD;
+}
+
+static void the_overflow_user_stands_for_those_that_are_not_mapped(void **state)
+{
+    static const unsigned mapped[] = {0, 1000, OVERFLOW_UID};
+    char overflow[NUMBER_SIZE];
+
+    (void)state;
+    assert_true(read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow));
+    assert_string_equal(overflow, "65534\n");
+    for (size_t i = 0; i < array_size(mapped); i++) {
+        pid_t child = fork();
+        int status;
+
+        if (child == 0)
+            _exit(judge_in_namespace(mapped[i]));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == NO_NAMESPACE)
+            skip();
+        assert_int_equal(WEXITSTATUS(status), TOLD);
+    }
+}
+
 static void a_small_file_is_read_as_far_as_it_fits(void **state)
 {
     char path[] = "/tmp/unit-base-XXXXXX", text[16];
@@ -507,6 +552,7 @@ int main(void)
         cmocka_unit_test(id_ranges_are_taken_line_by_line),
         cmocka_unit_test(an_incomplete_id_range_is_none),
         cmocka_unit_test(a_user_that_this_namespace_maps_stands_for_nobody_else),
+        cmocka_unit_test(the_overflow_user_stands_for_those_that_are_not_mapped),
         cmocka_unit_test(a_small_file_is_read_as_far_as_it_fits),
         cmocka_unit_test(a_file_that_cannot_be_read_is_no_small_file),
         cmocka_unit_test(a_descriptor_that_was_taken_is_not_closed),

@@ -16,25 +16,30 @@ static size_t find_file(const struct memory *memory, const char *name)
     return i;
 }
 
+static int give(const struct memory_file *file, char **text, size_t *size)
+{
+    if (!file->text)
+        return file->fault;
+    *size = file->size ? file->size : strlen(file->text);
+    *text = malloc(*size + 1);
+    if (!*text)
+        return ENOMEM;
+    memcpy(*text, file->text, *size);
+    return 0;
+}
+
 static int read_memory(void *context, const char *name, char **text, size_t *size, uint64_t *device,
                        uint64_t *inode, char *reason, size_t reason_size)
 {
     const struct memory *memory = context;
     size_t found = find_file(memory, name);
     const struct memory_file *file = &memory->files[found];
-    int fault = found == memory->count ? ENOENT : file->text ? 0 : file->fault;
+    int fault = found < memory->count ? give(file, text, size) : ENOENT;
 
-    if (!fault) {
-        *size = file->size ? file->size : strlen(file->text);
-        *text = malloc(*size + 1);
-        if (!*text)
-            fault = ENOMEM;
-    }
     if (fault) {
         snprintf(reason, reason_size, "%s", strerror(fault));
         return fault;
     }
-    memcpy(*text, file->text, *size);
     *device = 1;
     *inode = file->same_as ? find_file(memory, file->same_as) : found;
     return 0;
@@ -145,13 +150,15 @@ void assert_fault_cases(const struct fault_case *cases, size_t count)
 
 char *repeated(const char *before, const char *text, size_t count, const char *after)
 {
-    size_t length = strlen(text), prefix = strlen(before), suffix = strlen(after);
-    char *whole = malloc(prefix + length * count + suffix + 1);
+    char *whole = NULL;
+    size_t size;
+    FILE *out = open_memstream(&whole, &size);
 
-    assert_non_null(whole);
-    memcpy(whole, before, prefix);
+    assert_non_null(out);
+    fputs(before, out);
     for (size_t i = 0; i < count; i++)
-        memcpy(whole + prefix + i * length, text, length);
-    memcpy(whole + prefix + count * length, after, suffix + 1);
+        fputs(text, out);
+    fputs(after, out);
+    assert_int_equal(fclose(out), 0);
     return whole;
 }

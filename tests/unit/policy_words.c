@@ -137,7 +137,7 @@ static void a_fault_in_a_word_tells_where(void **state)
         {"run $\n", 2, 5, "'$' does not begin a replacement"},
         {"run a$b\n", 2, 6, "'$' does not begin a replacement"},
         {"run ${}\n", 2, 5, "'$' does not begin a replacement"},
-        {"run ${A\n}\n", 2, 5, "'$' does not begin a replacement"},
+        {"run ${A\n# }\n", 2, 5, "'$' does not begin a replacement"},
         {"run ${1A}\n", 2, 5, "'$' does not begin a replacement"},
         {"run ${A-B}\n", 2, 5, "'$' does not begin a replacement"},
         {"run \"${A B}\"\n", 2, 6, "'$' does not begin a replacement"},
@@ -304,7 +304,7 @@ static void a_fault_behind_a_continued_line_stands_in_its_own_line(void **state)
 static void a_fault_in_a_word_that_was_continued_stands_in_its_own_line(void **state)
 {
     static const struct fault_case cases[] = {
-        {"allow read,\\\nwriet /x\n", 3, 1, "unknown right 'writ"},
+        {"allow read,\\\nwrite,raed /x\n", 3, 7, "unknown right 'raed'"},
         {"run a\\\nbc${NONE}\n", 3, 3, "'NONE' is not defined"},
         {"run \"a\\\nb ${NONE}\"\n", 3, 3, "'NONE' is not defined"},
     };

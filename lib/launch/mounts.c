@@ -1,0 +1,126 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The text of /proc/self/mountinfo, or NULL. */
+static char *read_mountinfo(void)
+{
+    size_t size = 16384;
+    char *text = malloc(size);
+
+    while (text && read_small_file("/proc/self/mountinfo", text, size) && strlen(text) == size - 1) {
+        free(text);
+        size *= 2;
+        text = malloc(size);
+    }
+    if (text && text[0])
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Takes a word of mountinfo, where blanks, newlines and backslashes are written \NNN, and leaves it unescaped in its place. */
+static char *take_field(char **at)
+{
+    char *begin = *at, *out = begin, *in = begin;
+
+    while (*in && *in != ' ' && *in != '\n') {
+        bool is_escaped = in[0] == '\\' && in[1] && in[2] && in[3];
+
+        *out++ = is_escaped ? (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0')) : *in;
+        in += is_escaped ? 4 : 1;
+    }
+    *at = in + (*in == ' ');
+    *out = '\0';
+    return begin;
+}
+
+static struct mount take_mount(char *line)
+{
+    struct mount mount = {.id = strtoull(take_field(&line), NULL, 10)};
+    char *device;
+
+    take_field(&line); /* the parent */
+    device = take_field(&line);
+    mount.device = strtoull(device, &device, 10) << 32;
+    mount.device |= *device ? strtoull(device + 1, NULL, 10) : 0;
+    mount.root = take_field(&line);
+    mount.point = take_field(&line);
+    return mount;
+}
+
+static int take_mounts(struct mounts *mounts)
+{
+    mounts->text = read_mountinfo();
+    if (!mounts->text)
+        return -1;
+    for (char *line = mounts->text, *next; *line; line = next) {
+        next = strchrnul(line, '\n');
+        next += *next == '\n';
+        if (array_reserve(&mounts->items, &mounts->capacity, mounts->count, sizeof *mounts->items) < 0)
+            return -1;
+        mounts->items[mounts->count++] = take_mount(line);
+    }
+    return 0;
+}
+
+bool is_at_or_below(const char *path, const char *top)
+{
+    size_t length = strcmp(top, "/") ? strlen(top) : 0;
+
+    return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
+}
+
+const struct mount *find_mount(const struct mounts *mounts, uint64_t id)
+{
+    for (size_t i = 0; i < mounts->count; i++)
+        if (mounts->items[i].id == id)
+            return &mounts->items[i];
+    return NULL;
+}
+
+struct place place_of(const struct mounts *mounts, uint64_t id, const char *path)
+{
+    const struct mount *mount = find_mount(mounts, id);
+    struct place place = {0};
+    const char *rest;
+
+    if (!mount || !is_at_or_below(path, mount->point))
+        return place;
+    rest = path + (strcmp(mount->point, "/") ? strlen(mount->point) : 0);
+    if (asprintf(&place.path, "%s%s", strcmp(mount->root, "/") ? mount->root : "",
+                 strcmp(rest, "/") ? rest : "") < 0)
+        place.path = NULL;
+    place.device = mount->device;
+    return place;
+}
+
+const struct mounts *mounts_of(struct walker *walker)
+{
+    struct mounts *mounts = walker->mounts;
+
+    if (mounts)
+        return mounts;
+    mounts = calloc(1, sizeof *mounts);
+    if (!mounts || take_mounts(mounts) < 0) {
+        mounts_free(mounts);
+        return NULL;
+    }
+    return walker->mounts = mounts;
+}
+
+int say_no_mounts(struct error *error, const char *what)
+{
+    error_set(error, LAUNCH_SYSTEM, "%s: /proc/self/mountinfo: %s", what, strerror(errno));
+    return error_hint(error, "mount /proc");
+}
+
+void mounts_free(struct mounts *mounts)
+{
+    if (!mounts)
+        return;
+    free(mounts->items);
+    free(mounts->text);
+    free(mounts);
+}
