@@ -30,8 +30,13 @@ def run():
 
     def show_errors_of_the_code_only():
         """An uncaught exception is shown without this script's frames, by the code's own hook if it has set one."""
-        import traceback  # now: imported by the hook, it would undo Python's note that a KeyboardInterrupt ends it by SIGINT
-
+        # Imported now: later, it would undo Python's note that a KeyboardInterrupt ends it by SIGINT. Not from the working
+        # directory: a traceback.py there is the code's.
+        path, sys.path = sys.path, sys.path[1:]
+        try:
+            import traceback
+        finally:
+            sys.path = path
         code_hook = sys.excepthook
 
         def hook(kind, error, trace):

@@ -114,6 +114,15 @@ int prepare_environment(struct launch *launch, struct error *error);
 int prepare_arguments(struct launch *launch, struct error *error);
 int prepare_program(struct launch *launch, struct error *error);
 
+/* ---- program.c, interpreter.c ---- */
+
+/* Whether execve(2) will be allowed what it needs on `path`, seen from the program's working directory; `role` says for a hint
+ * what it is. What cannot be told is taken for yes: the kernel decides. 0, or -1 and `error`. */
+int check_executable(const struct launch *launch, const char *path, const char *role, struct error *error);
+
+/* Likewise for the program's ELF loader, or a script's interpreter and what that needs in turn. */
+int check_interpreters(const struct launch *launch, struct error *error);
+
 /* ---- descriptors.c ---- */
 
 int guard_descriptors(const struct launch_request *request, struct error *error);

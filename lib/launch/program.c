@@ -21,45 +21,47 @@ static int executability(const struct launch *launch, const char *path, struct s
     return faccessat(launch->directory, path, X_OK, 0) < 0 ? errno : 0;
 }
 
-static int say_unusable(const char *name, int failure, struct error *error)
+/* `role`: "the program", or what stands between it and the kernel. */
+static int say_unusable(const struct launch *launch, const char *name, const char *role, int failure,
+                        struct error *error)
 {
     bool is_missing = failure == ENOENT || failure == ENOTDIR;
 
-    return error_set(error, is_missing ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: %s: %s", name,
-                     is_missing ? "not found" : "cannot execute", strerror(failure));
+    error_set(error, is_missing ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: %s: %s", name,
+              is_missing ? "not found" : "cannot execute", strerror(failure));
+    if (launch->program && strcmp(name, launch->program) != 0)
+        error_hint(error, "it is %s of %s", role, launch->program);
+    return -1;
 }
 
-static int use(struct launch *launch, const char *name, struct stat *status, struct error *error)
+static int use(struct launch *launch, const char *name, struct error *error)
 {
-    int failure = executability(launch, name, status);
-
-    if (failure)
-        return say_unusable(name, failure, error);
     launch->program = strdup(name);
     return launch->program ? 0 : system_error(error, "looking for the program");
 }
 
 /* The first executable file of that name in PATH; entries that are not absolute are passed over. */
-static int search(struct launch *launch, const char *name, struct stat *status, struct error *error)
+static int search(struct launch *launch, const char *name, struct error *error)
 {
     const char *path = search_path(launch);
+    auto_free char *found = malloc(strlen(path) + strlen(name) + 2);
     int failure = ENOENT;
+    struct stat status;
 
-    launch->program = malloc(strlen(path) + strlen(name) + 2);
-    if (!launch->program)
+    if (!found)
         return system_error(error, "looking for the program");
     for (const char *entry = path; *entry; entry += *entry == ':') {
         int length = (int)strcspn(entry, ":"), result;
 
-        sprintf(launch->program, "%.*s/%s", length, entry, name);
-        result = entry[0] == '/' ? executability(launch, launch->program, status) : ENOENT;
+        sprintf(found, "%.*s/%s", length, entry, name);
+        result = entry[0] == '/' ? executability(launch, found, &status) : ENOENT;
         if (!result)
-            return 0;
+            return use(launch, found, error);
         if (result != ENOENT && result != ENOTDIR)
             failure = result;
         entry += length;
     }
-    say_unusable(name, failure, error);
+    say_unusable(launch, name, "the program", failure, error);
     if (failure == ENOENT)
         error_hint(error,
                    "it was looked for in %s (PATH as the policy sets it): write its whole path, or set PATH "
@@ -70,31 +72,36 @@ static int search(struct launch *launch, const char *name, struct stat *status, 
 }
 
 /* Tells beforehand what execve(2) would answer inside the restriction. */
-static int predict_permission(const struct launch *launch, const struct stat *status, struct error *error)
+int check_executable(const struct launch *launch, const char *path, const char *role, struct error *error)
 {
     policy_rights needed = (POLICY_EXECUTE | POLICY_READ_FILE) & launch->handled;
     auto_free char *real = NULL;
     auto_close int fd = -1;
+    struct stat status;
+    int failure = executability(launch, path, &status);
 
-    if (!(needed & ~granted_on(launch, status->st_dev, status->st_ino)))
+    if (failure)
+        return say_unusable(launch, path, role, failure, error);
+    if (!(needed & ~granted_on(launch, status.st_dev, status.st_ino)))
         return 0;
-    fd = openat(launch->directory, launch->program, O_PATH | O_CLOEXEC);
+    fd = openat(launch->directory, path, O_PATH | O_CLOEXEC);
     real = fd < 0 ? NULL : path_of_fd(fd);
     if (!real || launch_grants(launch, real, needed))
         return 0;
-    error_set(error, LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: the policy does not allow it (%s)",
-              launch->program, strerror(EACCES));
-    return error_hint(error, "add to the policy: allow execute,read_file %s", real);
+    error_set(error, LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: the policy does not allow it (%s)", path,
+              strerror(EACCES));
+    return error_hint(error, "it is %s; add to the policy: allow execute,read_file %s", role, real);
 }
 
 int prepare_program(struct launch *launch, struct error *error)
 {
     const char *name = launch->arguments[0];
-    struct stat status;
 
     if (!name[0])
         return error_set(error, LAUNCH_NOT_FOUND, "'': not found: the program's name is empty");
-    if ((strchr(name, '/') ? use : search)(launch, name, &status, error) < 0)
+    if ((strchr(name, '/') ? use : search)(launch, name, error) < 0)
         return -1;
-    return predict_permission(launch, &status, error);
+    return check_executable(launch, launch->program, "the program", error) < 0
+               ? -1
+               : check_interpreters(launch, error);
 }

@@ -43,7 +43,7 @@ class Bootstrap(InterpreterTest):
         "raise BaseException('base')", "raise GeneratorExit", "exec('1/0')", "eval('1 +')", "import no_such_module", "import nothing.at.all",
         "def g():\n    yield 1/0\nlist(g())", "[\n    1,\n    2 / 0,\n]", "print('a'); 1/0; print('b')", "x = 'ы' + 1", "raise Exception('\\ud800')",
         "del print\n", "async def f(): 1/0\nimport asyncio\nasyncio.run(f())",
-        "import sys\nsys.tracebacklimit = 0\n1/0", "raise StopIteration", "raise ImportError('i', name='n')", "(lambda: 1/0)()", "prnt(1)",
+        "import sys\nsys.tracebacklimit = 0\n1/0", "raise StopIteration", "raise ImportError('i', name='n')", "(lambda: 1/0)()",
         "raise MemoryError", "import threading\nt = threading.Thread(target=lambda: 1/0)\nt.start(); t.join()", "raise OSError(2, 'no', 'file')",
     )
 

@@ -302,7 +302,7 @@ class ExitStatus(SandboxTest):
             (f"{self.folder}/empty", 126, "program-not-executable", "Exec format error"),
             (f"{self.folder}/garbage", 126, "program-not-executable", "Exec format error"),
             (f"{self.folder}/truncated", 126, "program-not-executable", ""),
-            (f"{self.folder}/script", 126, "program-not-executable", "the policy must allow execute on the program, its ELF loader and"),
+            (f"{self.folder}/script", 126, "program-not-executable", "/bin/sh: cannot execute: the policy does not allow it"),
             ("/usr/bin/cat", 126, "program-not-executable", "the policy does not allow it"),
             ("", 127, "program-not-found", "not found"),
         )

@@ -100,17 +100,22 @@ class StatusLine(SandboxTest):
                     self.assertEqual((got[0], others), (code, rest))
                     self.assertEqual(self.one_line(first + b"\n")["event"], event)
 
-    def test_a_failing_execution_on_standard_error(self):
-        """What only execve(2) can tell comes after the status line, and one line it stays."""
-        self.make("garbage", b"\x01\x02\x03\x04" * 10, 0o755)
+    def test_a_missing_interpreter_is_seen_beforehand(self):
         self.make("lost", "#!/nowhere/interpreter\n", 0o755)
-        for name, code in (("garbage", 126), ("lost", 127)):
-            with self.subTest(name):
-                outcome = self.launch(f"allow execute,read {self.folder}", self.folder / name, in_domain=True)
-                self.assertEqual((outcome.code, [line["event"] for line in outcome.lines]), (code, ["starting", "refused"]))
-                got = self.raw("--status-fd", "2", "-p", self.policy(f"allow execute,read {self.folder}"), "--", self.folder / name)
-                self.assertEqual(got[0], code)
-                self.one_line(got[2])
+        policy = f"allow execute,read {self.folder}"
+        outcome = self.launch(policy, self.folder / "lost")
+        self.assertEqual((outcome.code, [line["event"] for line in outcome.lines]), (127, ["refused"]))
+        code, _, err = self.raw("--status-fd", "2", "-p", self.policy(policy), "--", self.folder / "lost")
+        self.assertEqual((code, self.one_line(err)["reason"]), (127, "program-not-found"))
+
+    def test_a_failing_execution(self):
+        """What only execve(2) can tell comes after the first line, as a second one."""
+        self.make("garbage", b"\x01\x02\x03\x04" * 10, 0o755)
+        policy = f"allow execute,read {self.folder}"
+        outcome = self.launch(policy, self.folder / "garbage", in_domain=True)
+        self.assertEqual((outcome.code, [line["event"] for line in outcome.lines]), (126, ["starting", "refused"]))
+        code, _, err = self.raw("--status-fd", "2", "-p", self.policy(policy), "--", self.folder / "garbage")
+        self.assertEqual((code, [json.loads(line)["event"] for line in err.splitlines()]), (126, ["starting", "refused"]))
 
     def test_verbose_and_standard_error_exclude_each_other(self):
         code, _, err = self.raw("--status-fd", "2", "--verbose", "-p", self.policy(""), "--", self.attempt)
