@@ -47,7 +47,7 @@ struct walker;
 const struct mounts *mounts_of(struct walker *walker);
 void mounts_free(struct mounts *mounts);
 /* Sets LAUNCH_SYSTEM: "what: /proc/self/mountinfo: strerror(errno)". Returns -1. */
-int say_no_mounts(struct error *error, const char *what);
+int say_no_mounts(struct error *error, const char *what) __attribute__((cold));
 /* NULL: not listed, as the mount of a chroot's root is not. */
 const struct mount *find_mount(const struct mounts *mounts, uint64_t id);
 /* Where `path`, reached in mount `id`, lies in its file system; path NULL: that cannot be told, or memory ran out. */
@@ -147,12 +147,12 @@ int open_named(const struct launch *launch, struct walker *walker, const char *p
                const struct policy_position *position, struct error *error);
 
 /* Sets LAUNCH_SYSTEM: "what: strerror(errno)". Returns -1. */
-int system_error(struct error *error, const char *what);
+int system_error(struct error *error, const char *what) __attribute__((cold));
 
 /* Sets `error`, its message beginning with where in the policy it is ("FILE:LINE:COLUMN: "). Returns -1. */
 int policy_error(struct error *error, int code, const struct launch *launch,
                  const struct policy_position *position, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+    __attribute__((cold, format(printf, 5, 6)));
 
 /* The real path of an open descriptor, by /proc; to be freed. NULL: errno. */
 char *path_of_fd(int fd);

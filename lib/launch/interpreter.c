@@ -64,21 +64,23 @@ static size_t read_first(const struct launch *launch, const char *path, char byt
 
 int check_interpreters(const struct launch *launch, struct error *error)
 {
-    char bytes[FIRST_BYTES], interpreter[FIRST_BYTES];
-    const char *of = launch->program;
+    auto_free char *interpreter = NULL;
+    char bytes[FIRST_BYTES];
 
     for (int i = 0; i < MOST_SCRIPTS; i++) {
-        size_t size = read_first(launch, of, bytes);
+        size_t size = read_first(launch, interpreter ? interpreter : launch->program, bytes);
         char *script = named_by_script(bytes, size), *name = script ? script : named_by_elf(bytes, size);
 
         if (!name)
             return 0;
-        strcpy(interpreter, name);
+        free(interpreter);
+        interpreter = strdup(name);
+        if (!interpreter)
+            return system_error(error, "looking for the program");
         if (check_executable(launch, interpreter, script ? "the interpreter" : "the ELF loader", error) < 0)
             return -1;
         if (!script)
             return 0;
-        of = interpreter;
     }
     return 0;
 }

@@ -40,7 +40,7 @@ bool is_root_of_the_initial_namespace(void)
     char map[128];
     const char *rest = map;
 
-    return geteuid() == 0 && read_small_file("/proc/self/uid_map", map, sizeof map) &&
+    return getauxval(AT_EUID) == 0 && read_small_file("/proc/self/uid_map", map, sizeof map) &&
            next_id_range(&rest, &range) && range.inside == 0 && range.outside == 0 &&
            range.count == UINT32_MAX;
 }

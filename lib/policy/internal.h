@@ -88,9 +88,9 @@ struct parser {
     policy_read_function *read;
     void *read_context;
 
-    struct policy_file files[POLICY_MAX_FILES];
-    struct source sources[POLICY_MAX_FILES];
-    size_t file_count;
+    struct policy_file *files;
+    struct source *sources; /* of the same length */
+    size_t file_count, file_capacity, source_capacity;
 
     struct word *words; /* of the present statement */
     size_t word_count, word_capacity;
@@ -119,11 +119,11 @@ struct parser {
 
 /* Records a fault. Returns false, so that `return complain(…)` reads well. */
 bool complain(struct parser *parser, const struct policy_position *position, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((cold, format(printf, 3, 4)));
 /* Likewise for a file as a whole (file: its name), or for what came from outside (file: NULL). */
 bool complain_of_file(struct parser *parser, const char *file, size_t file_index, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-bool out_of_memory(struct parser *parser);
+    __attribute__((cold, format(printf, 4, 5)));
+bool out_of_memory(struct parser *parser) __attribute__((cold));
 void diagnostics_sort(struct policy_diagnostics *diagnostics);
 /* " (did you mean 'x'?)" in `out`, or nothing: where none is near, or so many faults were found that this one
  * will not be shown. */

@@ -174,6 +174,11 @@ static bool open_source(struct parser *parser, const char *name, const struct po
         free(source.text);
         return include_fault(parser, at, name, "too many files; a policy may be made of 64");
     }
+    if (array_reserve(&parser->files, &parser->file_capacity, known, sizeof *parser->files) < 0 ||
+        array_reserve(&parser->sources, &parser->source_capacity, known, sizeof *parser->sources) < 0) {
+        free(source.text);
+        return out_of_memory(parser);
+    }
     parser->sources[known] = source;
     parser->files[known] = (struct policy_file){.name = name, .text = source.text, .size = size};
     parser->file_count++;
@@ -317,7 +322,8 @@ static bool keep_files(struct parser *parser)
             free(parser->sources[i].text);
         return out_of_memory(parser);
     }
-    memcpy(files, parser->files, sizeof *files * parser->file_count);
+    if (parser->file_count)
+        memcpy(files, parser->files, sizeof *files * parser->file_count);
     parser->policy->files = files;
     parser->policy->file_count = parser->file_count;
     return true;
@@ -329,6 +335,8 @@ static void parser_free(struct parser *parser)
     tdestroy(parser->setting_tree, keep);
     free(parser->definitions);
     free(parser->words);
+    free(parser->files);
+    free(parser->sources);
     free(parser);
 }
 

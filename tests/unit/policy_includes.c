@@ -617,11 +617,54 @@ static void a_definition_that_leads_nowhere_is_refused(void **state)
         {"define A x${B}\ndefine B ${C}\ndefine C ${A}\nrun ${A} b\n", 4, 10,
          "the definition of 'A' leads back to itself"},
         {"define A ${B}\nallow read ${A}\nlimit cpu ${A}\nenvironment set X=${A}\n", 2, 10,
-         "'B' is not defined"}, /* told once */
+         "'B' is not defined"},                                                   /* told once */
+        {"define A ${A}\n", 2, 10, "the definition of 'A' leads back to itself"}, /* used or not */
+        {"define A ${B}\n", 2, 10, "'B' is not defined"},
     };
 
     (void)state;
     assert_fault_cases(cases, array_size(cases));
+}
+
+/* define D0 ${D1}, define D1 ${D2} and so on: `count` that need the next, in this order, and `run ${D0}`. */
+static char *chain(unsigned count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, "define D%u ${D%u}\n", i, i + 1);
+    fprintf(out, "define D%u end\nrun ${D0}\n", count);
+    fclose(out);
+    return text;
+}
+
+static void definitions_may_need_each_other_64_deep(void **state)
+{
+    auto_free char *deepest = chain(POLICY_MAX_NESTING - 1), *deeper = chain(POLICY_MAX_NESTING),
+                   *deep = chain(100000);
+
+    (void)state;
+    {
+        auto_loaded struct loaded loaded = load_body(deepest);
+
+        assert_accepted(&loaded);
+        assert_string_equal(loaded.policy->run[0], "end");
+    }
+    {
+        auto_loaded struct loaded loaded = load_body(deeper);
+
+        assert_fault(&loaded, POLICY_MAX_NESTING + 1, 12,
+                     "definitions lead to each other too often; 64 levels are allowed");
+    }
+    {
+        auto_loaded struct loaded loaded = load_body(deep);
+
+        assert_null(loaded.policy);
+        assert_true(loaded.diagnostics.count > 0);
+    }
 }
 
 /* Each place that takes a word tells once what is wrong with it, and nothing more. */
@@ -723,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_definition_has_a_name),
         cmocka_unit_test(definitions_are_made_of_definitions),
         cmocka_unit_test(a_definition_that_leads_nowhere_is_refused),
+        cmocka_unit_test(definitions_may_need_each_other_64_deep),
         cmocka_unit_test(a_replacement_that_fails_is_the_only_fault),
         cmocka_unit_test(a_value_that_explodes_is_refused),
         cmocka_unit_test(all_replacements_together_are_bounded),

@@ -13,6 +13,7 @@ static void a_policy_begins_with_its_version(void **state)
         {"", 0, 0, "no statement; a policy begins with: policy 1"},
         {"# nothing\n\n", 0, 0, "no statement"},
         {"\nallow read /x\n", 2, 1, "does not begin with a version"},
+        {"policy \"1\nrun a\n", 1, 8, "unclosed quote"}, /* and no more: it may have been the version */
         {"policy 2\n", 1, 8, "unknown version '2'"},
         {"policy 01\n", 1, 8, "unknown version '01'"},
         {"policy \"\"\n", 1, 8, "unknown version ''"},
@@ -375,6 +376,7 @@ static void the_later_of_two_assignments_holds(void **state)
 static void a_variable_has_a_name(void **state)
 {
     static const struct fault_case cases[] = {
+        {"define P A*\nenvironment keep ${P}\n", 3, 18, "'A*' is not the name of a variable"},
         {"environment keep A B=1\n", 2, 20, "'B=1' is not the name of a variable"},
         {"environment keep 1A\n", 2, 18, "'1A' is not the name of a variable"},
         {"environment keep *\n", 2, 18, "'*' is not the name of a variable"},
