@@ -17,6 +17,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define MOST_BYTES ((size_t)PTRDIFF_MAX - 65536)
+
 enum { FIRST_AREA = 48 * 1024, NEXT_AREA = 64 * 1024, LARGE = 16 * 1024, PAGE = 4096 };
 enum { ADVICE_POPULATE_WRITE = 23 }; /* madvise(2), Linux 5.14 */
 
@@ -85,7 +87,7 @@ static void *cut_block(size_t size)
 
 void *malloc(size_t size)
 {
-    if (size > PTRDIFF_MAX - 2 * PAGE)
+    if (size > MOST_BYTES)
         return out_of_memory();
     size = round_up(size ? size : 1, alignof(max_align_t));
     if (sizeof(struct header) + size <= (size_t)(area.end - area.at))
@@ -137,7 +139,7 @@ void *realloc(void *block, size_t size)
     if (!block)
         return malloc(size);
     header = header_of(block);
-    if (size > PTRDIFF_MAX - 2 * PAGE)
+    if (size > MOST_BYTES)
         return out_of_memory();
     if (size <= header->size || grow_in_place(header, size))
         return block;

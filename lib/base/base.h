@@ -70,7 +70,8 @@ struct error {
 };
 
 /* Sets code and message and empties the hint. Always returns -1, so that `return error_set(…)` reads well. */
-int error_set(struct error *error, int code, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
+int error_set(struct error *error, int code, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
 
 /* Sets the hint of an error that is already set. Always returns -1. */
 int error_hint(struct error *error, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));

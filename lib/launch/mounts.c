@@ -26,10 +26,12 @@ static char *take_field(char **at)
     char *begin = *at, *out = begin, *in = begin;
 
     while (*in && *in != ' ' && *in != '\n') {
-        bool is_escaped = in[0] == '\\' && in[1] && in[2] && in[3];
-
-        *out++ = is_escaped ? (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0')) : *in;
-        in += is_escaped ? 4 : 1;
+        if (in[0] == '\\' && in[1] && in[2] && in[3]) {
+            *out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+            in += 4;
+        } else {
+            *out++ = *in++;
+        }
     }
     *at = in + (*in == ' ');
     *out = '\0';

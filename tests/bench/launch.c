@@ -15,10 +15,12 @@
 #include "bench.h"
 
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
 #include <sched.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,27 +83,21 @@ static double microseconds(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-static void silence(void)
-{
-    int null = open("/dev/null", O_WRONLY);
-
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    close(null);
-}
-
-/* In a function of its own, that nothing of its caller can be spoilt by the child. */
-static __attribute__((noinline)) pid_t start(const struct command *command, bool is_quiet)
+/* posix_spawn(3) shares the parent's memory until execution, as vfork(2) does: the cost is the command's. */
+static pid_t start(const struct command *command, bool is_quiet)
 {
     static char *no_environment[] = {NULL};
-    pid_t child = vfork();
+    posix_spawn_file_actions_t actions;
+    pid_t child;
 
-    if (child)
-        return child;
-    if (is_quiet)
-        silence();
-    execve(command->arguments[0], command->arguments, no_environment);
-    _exit(127);
+    posix_spawn_file_actions_init(&actions);
+    for (int fd = STDOUT_FILENO; is_quiet && fd <= STDERR_FILENO; fd++)
+        posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+    errno = posix_spawn(&child, command->arguments[0], &actions, NULL, command->arguments, no_environment);
+    if (errno)
+        err(1, "%s", command->arguments[0]);
+    posix_spawn_file_actions_destroy(&actions);
+    return child;
 }
 
 double run_once(const struct command *command, bool is_quiet)
@@ -231,7 +227,7 @@ static void bench(const struct settings *settings, struct scene *scene, size_t r
 static bool can_reach(const struct settings *settings)
 {
     return faccessat(AT_FDCWD, settings->floor, X_OK, AT_EACCESS) == 0 &&
-           faccessat(AT_FDCWD, settings->program, X_OK, AT_EACCESS) == 0 &&
+           faccessat(AT_FDCWD, settings->program, X_OK, AT_EACCESS) == 0 && settings->launchers[0] &&
            faccessat(AT_FDCWD, settings->launchers[0], X_OK, AT_EACCESS) == 0;
 }
 

@@ -40,8 +40,8 @@ static long read_peak(pid_t child)
     snprintf(path, sizeof path, "/proc/%d/status", (int)child);
     status = fopen(path, "re");
     while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmHWM: %ld kB", &peak) == 1)
-            break;
+        if (!strncmp(line, "VmHWM:", 6))
+            peak = strtol(line + 6, NULL, 10);
     if (status)
         fclose(status);
     return peak;

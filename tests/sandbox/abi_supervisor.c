@@ -140,7 +140,9 @@ static void respond(const struct supervisor *supervisor, uint64_t id, int64_t va
 
 static bool peek(const struct seccomp_notif *call, uint64_t address, void *bytes, size_t size)
 {
-    struct iovec local = {bytes, size}, remote = {(void *)(uintptr_t)address, size};
+    struct iovec local = {bytes, size}, remote = {.iov_len = size};
+
+    memcpy(&remote.iov_base, &address, sizeof remote.iov_base);
 
     return process_vm_readv((pid_t)call->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }

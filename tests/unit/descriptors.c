@@ -262,9 +262,9 @@ static void limit(const void *context)
 
     policy.limits[row->resource].is_set = row->is_set;
     policy.limits[row->resource].value = row->value;
-    must(setrlimit((__typeof__(RLIMIT_AS))row->resource, &row->before) == 0);
+    must(setrlimit(row->resource, &row->before) == 0);
     must(set_limits(&policy, &error) == 0);
-    must(getrlimit((__typeof__(RLIMIT_AS))row->resource, &after) == 0);
+    must(getrlimit(row->resource, &after) == 0);
     must(after.rlim_cur == row->after.rlim_cur && after.rlim_max == row->after.rlim_max);
 }
 
@@ -306,7 +306,7 @@ static void limit_one(const void *context)
     struct error error;
 
     for (int resource = 0; resource < RLIM_NLIMITS; resource++)
-        must(getrlimit((__typeof__(RLIMIT_AS))resource, &before[resource]) == 0);
+        must(getrlimit(resource, &before[resource]) == 0);
     policy.limits[limited].is_set = true;
     policy.limits[limited].value = VALUE;
     before[limited].rlim_cur = least(before[limited].rlim_cur, VALUE);
@@ -314,7 +314,7 @@ static void limit_one(const void *context)
     before[RLIMIT_CORE].rlim_cur = before[RLIMIT_CORE].rlim_max = 0;
     must(set_limits(&policy, &error) == 0);
     for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
-        must(getrlimit((__typeof__(RLIMIT_AS))resource, &after) == 0);
+        must(getrlimit(resource, &after) == 0);
         must(after.rlim_cur == before[resource].rlim_cur && after.rlim_max == before[resource].rlim_max);
     }
 }
