@@ -45,7 +45,8 @@ static int say_status(const struct options *options, const struct launch *launch
 
 static int dry_run(const struct options *options, struct launch *launch, struct error *error)
 {
-    launch->proof = launch_choose_proof(launch);
+    if (launch_choose_proof(launch, error) < 0)
+        return -1;
     if (say_status(options, launch, "would-start", error) < 0)
         return -1;
     print_dry_run(stdout, options, launch);

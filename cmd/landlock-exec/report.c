@@ -212,9 +212,12 @@ static void print_rules(FILE *out, const struct launch *launch)
 static void print_environment(FILE *out, const struct launch *launch)
 {
     fprintf(out, "%-14s", "environment");
-    for (char **variable = launch->environment; *variable; variable++)
-        fprintf(out, "%s%.*s", variable == launch->environment ? "" : " ", (int)strcspn(*variable, "="),
-                *variable);
+    for (char **variable = launch->environment; *variable; variable++) {
+        auto_free char *name = strndup(*variable, strcspn(*variable, "="));
+
+        fputs(variable == launch->environment ? "" : " ", out);
+        text_write_safe(out, name ? name : "(out of memory)");
+    }
     putc('\n', out);
 }
 

@@ -4,7 +4,7 @@
  * What its start-up costs is pages touched for the first time and memory mapped, so: blocks are cut from an area that is part of
  * the executable, then from mapped ones, small blocks from its beginning, one close to the other, and those of a page and more
  * from its end, for often most of them is never used; what does not fit is mapped for itself, with its pages.
- * Nothing is used twice. That makes every new block zero, a freed block harmless, and this file short.
+ * Nothing is used twice. That makes every new block zero, and this file short.
  *
  * It is linked into the static launcher only; libraries and tests use the C library's malloc(3). The launcher has one thread.
  */
@@ -149,7 +149,11 @@ void *realloc(void *block, size_t size)
     return moved ? memcpy(moved, block, header->size) : NULL;
 }
 
+/* What was cut stays; what was mapped goes back, for a policy may make many of those. */
 void free(void *block)
 {
-    (void)block;
+    struct header *header = block ? header_of(block) : NULL;
+
+    if (header && header->is_mapped)
+        munmap(header, header->size + sizeof *header);
 }

@@ -102,6 +102,10 @@ bool uid_stands_for_unmapped(uid_t uid);
  * is not valid UTF-8 (RFC 3629, section 3: no overlong forms, no surrogates, nothing above U+10FFFF). */
 size_t utf8_sequence(const char *text, size_t size);
 
+/* Whether the valid UTF-8 sequence of `length` bytes at `text` moves the cursor, ends the line, turns the text round or cannot be
+ * seen: control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, zero-width blanks. */
+bool utf8_disturbs(const char *text, size_t length);
+
 /* Writes `text` so that it stays within its line and its terminal: control characters (C0, DEL, C1), line and
  * paragraph separators, bidirectional controls and bytes that are not UTF-8 become \xHH, byte by byte, as the
  * policy language writes them. */

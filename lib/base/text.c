@@ -35,11 +35,13 @@ static unsigned code_point(const char *text, size_t length)
     return point;
 }
 
-/* Moves the cursor, ends the line or turns the text round. */
-static bool disturbs_a_line(unsigned point)
+bool utf8_disturbs(const char *text, size_t length)
 {
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c || point == 0x200e ||
-           point == 0x200f || (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+    unsigned point = code_point(text, length);
+
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c ||
+           (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+           (point >= 0x2060 && point <= 0x206f) || point == 0xfeff;
 }
 
 void text_write_safe(FILE *out, const char *text)
@@ -50,7 +52,7 @@ void text_write_safe(FILE *out, const char *text)
         size_t length = utf8_sequence(text, left);
         size_t step = length ? length : 1;
 
-        if (length && !disturbs_a_line(code_point(text, length)))
+        if (length && !utf8_disturbs(text, length))
             fwrite(text, 1, step, out);
         else
             for (size_t i = 0; i < step; i++)
@@ -74,7 +76,7 @@ void text_write_json(FILE *out, const char *text)
             fputs("\\ufffd", out);
         else if (byte == '"' || byte == '\\')
             fprintf(out, "\\%c", byte);
-        else if (disturbs_a_line(code_point(text, length)))
+        else if (utf8_disturbs(text, length))
             fprintf(out, "\\u%04x", code_point(text, length));
         else
             fwrite(text, 1, step, out);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 enum { CLOSE_ON_EXEC = 4 }; /* CLOSE_RANGE_CLOEXEC, close_range(2) */
 
@@ -11,7 +12,8 @@ static int guard_stream(int fd, struct error *error)
     struct stat status;
 
     if (fstat(fd, &status) < 0) {
-        if (errno == EBADF && openat(AT_FDCWD, "/dev/null", O_RDWR) == fd)
+        if (errno == EBADF && openat(AT_FDCWD, "/dev/null", O_RDWR) == fd && fstat(fd, &status) == 0 &&
+            S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3))
             return 0;
         return error_set(error, LAUNCH_DESCRIPTOR,
                          "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd,

@@ -50,8 +50,8 @@ void mounts_free(struct mounts *mounts);
 int say_no_mounts(struct error *error, const char *what) __attribute__((cold));
 /* NULL: not listed, as the mount of a chroot's root is not. */
 const struct mount *find_mount(const struct mounts *mounts, uint64_t id);
-/* Where `path`, reached in mount `id`, lies in its file system; path NULL: that cannot be told, or memory ran out. */
-struct place place_of(const struct mounts *mounts, uint64_t id, const char *path);
+/* Where `path`, reached in mount `id`, lies in its file system. 1; 0 where that cannot be told; -1 when memory ran out. */
+int place_of(const struct mounts *mounts, uint64_t id, const char *path, struct place *place);
 /* Of two absolute paths. */
 bool is_at_or_below(const char *path, const char *top);
 

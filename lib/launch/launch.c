@@ -215,20 +215,18 @@ int prepare_landlock(struct launch *launch, struct error *error)
 
 int launch_restrict(struct launch *launch, struct error *error)
 {
-    const struct landlock_attempt *proof;
-
     if (drop_capabilities(error) < 0)
         return -1;
-    proof = launch_choose_proof(
-        launch); /* without capabilities: they could open what the program cannot anyway */
+    if (launch_choose_proof(launch, error) <
+        0) /* without capabilities: what they alone open proves nothing */
+        return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return system_error(error, "setting no_new_privs");
     if (launch->is_terminal && filter_terminal(error) < 0)
         return -1;
     if (landlock_restrict(launch->ruleset, launch->abi, launch->policy->audit, error) < 0 ||
-        (proof && landlock_prove(proof, error) < 0))
+        (launch->proof && landlock_prove(launch->proof, error) < 0))
         return as_reason(error);
-    launch->proof = proof;
     return check_privates(launch, error);
 }
 

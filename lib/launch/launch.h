@@ -70,7 +70,7 @@ struct launch_request {
 
 /* An object of the file system, and what a rule grants on it and, for a directory, below it. */
 struct launch_grant {
-    uint64_t device, inode;
+    uint64_t device, inode, mount;
     policy_rights rights;
 };
 
@@ -136,9 +136,9 @@ int launch_guard(const struct launch_request *request, struct error *error);
  * has faults, launch->diagnostics has them all. 0, or -1 and `error`. */
 int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error);
 
-/* The attempt that is to prove the restriction: denied by the rules and, tried now, allowed. NULL: there is
- * none. */
-const struct landlock_attempt *launch_choose_proof(const struct launch *launch);
+/* Sets launch->proof to an attempt that the rules deny and that, tried now, succeeds; NULL: there is none. 0, or -1 and `error`
+ * where one could not be tried. */
+int launch_choose_proof(struct launch *launch, struct error *error);
 
 /* Restricts this process. After a failure the process may be restricted in part: it can only end. 0, or -1
  * and `error`. */

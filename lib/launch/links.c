@@ -44,8 +44,6 @@ struct places {
 
 static int add_place(struct places *places, struct place place)
 {
-    if (!place.path)
-        return 0;
     if (array_reserve(&places->items, &places->capacity, places->count, sizeof place) < 0) {
         free(place.path);
         return -1;
@@ -58,7 +56,10 @@ static int add_place(struct places *places, struct place place)
 static int add_creatable(struct places *places, const struct mounts *mounts,
                          const struct creatable *creatable)
 {
-    if (add_place(places, place_of(mounts, creatable->mount, creatable->path)) < 0)
+    struct place own;
+    int is_placed = place_of(mounts, creatable->mount, creatable->path, &own);
+
+    if (is_placed < 0 || (is_placed && add_place(places, own) < 0))
         return -1;
     for (size_t i = 0; i < mounts->count; i++) {
         const struct mount *mount = &mounts->items[i];
@@ -91,10 +92,11 @@ static bool may_be_below(const struct walker *walker, const struct mounts *mount
 static bool is_below_by_another_mount(const struct walker *walker, const struct mounts *mounts,
                                       const struct places *places, const struct followed *followed)
 {
-    struct place link = place_of(mounts, followed->mount, followed->directory);
-    bool is_below = may_be_below(walker, mounts, followed, link.path);
+    struct place link;
+    int is_placed = place_of(mounts, followed->mount, followed->directory, &link);
+    bool is_below = is_placed < 0 || may_be_below(walker, mounts, followed, is_placed);
 
-    for (size_t i = 0; link.path && !is_below && i < places->count; i++)
+    for (size_t i = 0; is_placed > 0 && !is_below && i < places->count; i++)
         is_below = places->items[i].device == link.device && is_at_or_below(link.path, places->items[i].path);
     free(link.path);
     return is_below;

@@ -82,20 +82,22 @@ const struct mount *find_mount(const struct mounts *mounts, uint64_t id)
     return NULL;
 }
 
-struct place place_of(const struct mounts *mounts, uint64_t id, const char *path)
+int place_of(const struct mounts *mounts, uint64_t id, const char *path, struct place *place)
 {
     const struct mount *mount = find_mount(mounts, id);
-    struct place place = {0};
     const char *rest;
 
+    *place = (struct place){0};
     if (!mount || !is_at_or_below(path, mount->point))
-        return place;
+        return 0;
     rest = path + (strcmp(mount->point, "/") ? strlen(mount->point) : 0);
-    if (asprintf(&place.path, "%s%s", strcmp(mount->root, "/") ? mount->root : "",
-                 strcmp(rest, "/") ? rest : "") < 0)
-        place.path = NULL;
-    place.device = mount->device;
-    return place;
+    place->device = mount->device;
+    if (asprintf(&place->path, "%s%s", strcmp(mount->root, "/") ? mount->root : "",
+                 strcmp(rest, "/") ? rest : "") < 0) {
+        place->path = NULL;
+        return -1;
+    }
+    return 1;
 }
 
 const struct mounts *mounts_of(struct walker *walker)

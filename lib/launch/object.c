@@ -1,5 +1,6 @@
 #include "launch/internal.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
@@ -23,8 +24,13 @@ int object_of(int fd, struct object *object)
 {
     struct kernel_statx status;
 
+    status.mask = 0;
     if (syscall(SYS_statx, fd, "", EMPTY_PATH, BASIC_STATS | MOUNT_ID, &status) < 0)
         return -1;
+    if ((status.mask & BASIC_STATS) != BASIC_STATS) {
+        errno = EIO;
+        return -1;
+    }
     *object = (struct object){.device = makedev(status.device_major, status.device_minor),
                               .inode = status.inode,
                               .mount = status.mask & MOUNT_ID ? status.mount : 0,

@@ -34,17 +34,43 @@ static int check_mount(const struct launch *launch, const struct policy_path *na
     return is_open(launch, path) ? say_open(launch, named, path, error) : 0;
 }
 
+/* Whether a rule reaches into the file's file system by a mount of which it cannot be told what it shows: in a chroot, the mount
+ * of the root is not listed. */
+static bool is_hidden_from_us(const struct launch *launch, const struct mounts *mounts,
+                              const struct object *object)
+{
+    for (size_t i = 0; i < launch->grant_count; i++) {
+        const struct launch_grant *grant = &launch->grants[i];
+
+        if (grant->rights & (POLICY_READ_FILE | POLICY_WRITE_FILE) && grant->device == object->device &&
+            !find_mount(mounts, grant->mount))
+            return true;
+    }
+    return false;
+}
+
 static int check_mounts(const struct launch *launch, struct walker *walker, const struct policy_path *named,
-                        uint64_t id, const char *real, struct error *error)
+                        const struct object *object, const char *real, struct error *error)
 {
     const struct mounts *mounts = mounts_of(walker);
-    struct place place = {0};
-    int result = 0;
+    struct place place;
+    int result = 0, is_placed;
 
     if (!mounts)
         return say_no_mounts(error, "reading private files");
-    place = place_of(mounts, id, real);
-    for (size_t i = 0; place.path && result == 0 && i < mounts->count; i++)
+    is_placed = place_of(mounts, object->mount, real, &place);
+    if (is_placed < 0)
+        return system_error(error, "reading private files");
+    if (!is_placed || is_hidden_from_us(launch, mounts, object)) {
+        free(place.path);
+        policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
+                     "%s is private, but by which mounts it can be opened cannot be told: the root directory "
+                     "is not a mount",
+                     named->path);
+        return error_hint(error, "make the root a mount (mount --bind DIR DIR) and enter it by "
+                                 "pivot_root(2), not by chroot(2)");
+    }
+    for (size_t i = 0; result == 0 && i < mounts->count; i++)
         result = check_mount(launch, named, &place, &mounts->items[i], error);
     free(place.path);
     return result;
@@ -68,7 +94,7 @@ static int check_closed(const struct launch *launch, struct walker *walker, cons
     }
     if (is_open(launch, real))
         return say_open(launch, named, real, error);
-    return check_mounts(launch, walker, named, object->mount, real, error);
+    return check_mounts(launch, walker, named, object, real, error);
 }
 
 static int prepare_private(struct launch *launch, struct walker *walker, const struct policy_path *named,

@@ -53,6 +53,7 @@ static long get_capabilities(struct capability_sets *sets)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 
+    memset(sets, 0xff, sizeof *sets); /* an answer that is none must not look like empty sets */
     return syscall(SYS_capget, &header, sets->halves);
 }
 

@@ -1,5 +1,6 @@
 #include "launch/internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Whether the rules let the program open the file that the attempt leads to; yes, where that cannot be told. */
@@ -26,15 +27,20 @@ static bool is_port_open(const struct launch *launch, const struct landlock_atte
     return false;
 }
 
-const struct landlock_attempt *launch_choose_proof(const struct launch *launch)
+int launch_choose_proof(struct launch *launch, struct error *error)
 {
-    for (size_t i = 0; i < landlock_attempt_count; i++) {
+    launch->proof = NULL;
+    for (size_t i = 0; i < landlock_attempt_count && !launch->proof; i++) {
         const struct landlock_attempt *attempt = &landlock_attempts[i];
+        bool is_allowed = attempt->path ? is_open(launch, attempt) : is_port_open(launch, attempt);
+        int failure = is_allowed ? 0 : attempt->try(attempt->path);
 
-        if (attempt->path ? is_open(launch, attempt) : is_port_open(launch, attempt))
-            continue;
-        if (attempt->try(attempt->path) == 0)
-            return attempt;
+        /* not for want of an attempt, but of means: that must not pass for a policy that denies nothing */
+        if (failure == EMFILE || failure == ENFILE || failure == ENOMEM || failure == ENOBUFS)
+            return error_set(error, LAUNCH_SYSTEM, "the restriction cannot be proven: %s: %s", attempt->name,
+                             strerror(failure));
+        if (!is_allowed && !failure)
+            launch->proof = attempt;
     }
-    return NULL;
+    return 0;
 }

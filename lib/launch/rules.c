@@ -8,7 +8,8 @@ static int add_grant(struct launch *launch, const struct object *object, policy_
     if (array_reserve(&launch->grants, &launch->grant_capacity, launch->grant_count, sizeof *launch->grants) <
         0)
         return -1;
-    launch->grants[launch->grant_count++] = (struct launch_grant){object->device, object->inode, rights};
+    launch->grants[launch->grant_count++] =
+        (struct launch_grant){object->device, object->inode, object->mount, rights};
     return 0;
 }
 

@@ -14,6 +14,7 @@ struct walk {
     char rest[2 * PATH_MAX];
     char where[2 * PATH_MAX];
     char target[PATH_MAX];
+    char untrusted[2 * PATH_MAX]; /* the first directory that is not */
     int directory;
     bool is_trusted; /* every directory so far is root's and nobody else's to write */
     unsigned links;
@@ -25,9 +26,10 @@ static int say_link(struct walk *walk, struct error *error)
 {
     error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written",
               walk->path, walk->where);
-    error_hint(error, "name in the policy the path that the link leads to (readlink -f shows it), or make "
-                      "every directory on the way "
-                      "root's and writable by root alone");
+    error_hint(error,
+               "%s is not root's, or others may write it: name in the policy the path that the link leads to "
+               "(readlink -f shows it), or make every directory on the way root's and writable by root alone",
+               walk->untrusted);
     errno = ELOOP;
     return -1;
 }
@@ -48,6 +50,13 @@ static bool next_component(struct walk *walk, char name[static NAME_MAX + 1], bo
     return true;
 }
 
+static void distrust(struct walk *walk)
+{
+    if (walk->is_trusted)
+        strcpy(walk->untrusted, walk->where);
+    walk->is_trusted = false;
+}
+
 /* Moves into a directory, whose descriptor the walk takes over. */
 static int enter(struct walk *walk, int fd)
 {
@@ -59,7 +68,7 @@ static int enter(struct walk *walk, int fd)
     if (object_of(fd, object) < 0)
         return -1;
     if ((object->uid != 0 && !uid_stands_for_unmapped(object->uid)) || object->mode & (S_IWGRP | S_IWOTH))
-        walk->is_trusted = false;
+        distrust(walk);
     if (array_reserve(&walker->walked, &walker->walked_capacity, walker->walked_count,
                       sizeof *walker->walked) < 0)
         return -1;

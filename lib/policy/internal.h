@@ -91,6 +91,7 @@ struct parser {
     struct policy_file *files;
     struct source *sources; /* of the same length */
     size_t file_count, file_capacity, source_capacity;
+    size_t total_size; /* of all that was read, a file included twice counted twice */
 
     struct word *words; /* of the present statement */
     size_t word_count, word_capacity;

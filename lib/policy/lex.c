@@ -85,6 +85,11 @@ static bool pass_unusual(struct scan *scan)
         return scan_fault(scan, scan->at.offset, "carriage return; save the file with Unix line ends");
     if (length == 1)
         return scan_fault(scan, scan->at.offset, "control character; write it as \\xHH");
+    if (utf8_disturbs(here, length))
+        return scan_fault(scan, scan->at.offset,
+                          "a character that cannot be seen or turns the text round, so that a reader takes "
+                          "the line for another; "
+                          "write its bytes as \\xHH");
     scan->at.offset += (uint32_t)length;
     return true;
 }

@@ -163,6 +163,11 @@ static bool open_source(struct parser *parser, const char *name, const struct po
     if (fault)
         return (may_be_missing && (fault == ENOENT || fault == ENOTDIR)) ||
                include_fault(parser, at, name, reason);
+    parser->total_size += size;
+    if (parser->total_size > POLICY_MAX_TOTAL_SIZE) {
+        free(source.text);
+        return include_fault(parser, at, name, "too much to read; all files together may have 64 MiB");
+    }
     known = known_file(parser, source.device, source.inode);
     *file = known;
     if (known < parser->file_count) {

@@ -269,6 +269,8 @@ enum {
     POLICY_MAX_DEPTH = 16,                  /* levels of includes, the policy itself being the first */
     POLICY_MAX_NESTING = 64,                /* definitions that need each other */
     POLICY_MAX_FILE_SIZE = 8 * 1024 * 1024, /* bytes */
+    POLICY_MAX_TOTAL_SIZE =
+        64 * 1024 * 1024,                   /* bytes of all files, one that is included twice counted twice */
     POLICY_MAX_WORD_SIZE = 64 * 1024,       /* bytes, as it stands and after replacement */
     POLICY_MAX_REPLACED = 16 * 1024 * 1024, /* bytes of all words with a replacement, together */
     POLICY_MAX_DIAGNOSTICS = 1000           /* kept; the rest is counted */

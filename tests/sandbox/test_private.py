@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from harness import OTHER, USERS, SandboxTest, as_user, need_root
+from harness import OTHER, USERS, SandboxTest, as_user, launcher_environment, need_root
 
 CAT = "allow execute,read /usr /bin /lib -/lib64\nallow read /proc\n"
 PIPE_SIZE = 65536
@@ -145,6 +145,26 @@ class Refusals(SandboxTest):
             wrapper = ("/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec",
                        f'mount --bind {source} {target}; exec "$@"', "sh")
             self.assert_open(f"allow read {self.open}", wrapper=wrapper, uid=0)
+
+    def test_a_root_that_is_not_a_mount(self):
+        """In a chroot the mount of the root is not listed, so what it shows once more cannot be told: refused, not let pass."""
+        need_root()
+        script = """
+            mount -t tmpfs -o mode=755 tmpfs "$1"; cd "$1"
+            mkdir -p r/usr r/lib r/lib64 r/proc r/private/sub r/data/x
+            for folder in usr lib lib64; do mount --bind /$folder r/$folder; done
+            mount -t proc proc r/proc; cp "$2" r/launcher; echo secret > r/private/main.py; echo secret > r/private/sub/main.py
+            printf 'policy 1\nallow execute,read /usr /lib /lib64 %s\nprivate %s\n' "$4" "$5" > r/test.policy
+            mount --bind "r/$3" r/data/x
+            exec /usr/sbin/chroot --userspec=1000:1000 r /launcher --status-fd 2 -p /test.policy -- /usr/bin/cat "$6"
+        """
+        for source, rule, file, other in (("private", "/data", "/private/main.py", "/data/x/main.py"),
+                                          ("private/sub", "/private", "/data/x/main.py", "/private/sub/main.py")):
+            done = subprocess.run(["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", script, "sh", self.open,
+                                   self.launcher, source, rule, file, other], capture_output=True, text=True, timeout=30, check=False,
+                                  env=launcher_environment())
+            self.assertEqual((done.returncode, done.stdout), (125, ""), done)
+            self.assertIn("the root directory is not a mount", done.stderr)
 
     def test_what_cannot_be_private(self):
         os.mkfifo(self.folder / "fifo")

@@ -76,6 +76,25 @@ class Descriptors(SandboxTest):
             self.assertEqual((done.returncode, [fd for fd, link in enumerate(links) if link == "/dev/null" and fd != 1]),
                              (0, [fd for fd in closed if fd != 1]), (closed, done, links))
 
+    def test_a_false_dev_null(self):
+        """A file in its place is not written to: nothing is started."""
+        need_root()
+        false = self.make("false", "", 0o666)
+        done = subprocess.run(["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec",
+                               f'mount --bind {false} /dev/null; exec "$@" >&-', "sh", self.launcher, "-p", self.policy(""), "--",
+                               self.attempt], stderr=subprocess.PIPE, timeout=30, check=False)
+        self.assertEqual((done.returncode, false.read_text()), (125, ""), done)
+        self.assertIn(b"descriptor 1 is closed and /dev/null cannot stand in for it", done.stderr)
+
+    def test_too_few_descriptors_are_no_excuse(self):
+        """Where the proof cannot be made for want of descriptors, nothing runs; a program that runs has been proven."""
+        for limit in range(3, 12):
+            outcome = self.launch("", self.attempt, wrapper=("/bin/sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh"), status=False,
+                                  options=("--verbose",))
+            if outcome.code != 125:
+                self.assertEqual(outcome.code, 0, outcome)
+                self.assertIn("proof: read_dir /", outcome.err, limit)
+
     def test_refusals_with_nowhere_to_write(self):
         """The exit status stays 125 where standard error is closed or nobody reads it."""
         broken = "\n".join(["alow read /usr"] * 500)

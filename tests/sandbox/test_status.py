@@ -142,6 +142,15 @@ class StatusLine(SandboxTest):
         with open("/dev/full", "wb") as full:
             self.assertEqual(subprocess.run([self.launcher, "--help"], stdout=full, check=False).returncode, 125)
 
+    def test_a_dry_run_stays_within_its_lines(self):
+        """Names of kept variables are the caller's to choose."""
+        name = "LC_\x1b[31m\nproof         forged"
+        dry = self.launch("environment keep LC_*", self.attempt, options=["--dry-run"], env={name: "1"})
+        self.assertEqual(dry.code, 0)
+        self.assertNotIn("\x1b", dry.out)
+        self.assertEqual(sum(line.startswith("proof") for line in dry.out.splitlines()), 1)
+        self.assertIn("LC_\\x1b[31m\\x0aproof", dry.out)
+
     def test_a_dry_run_runs_and_restricts_nothing(self):
         marker = self.folder / "marker"
         outcome = self.launch(f"allow execute,read /usr /bin /lib\nallow create,write {self.folder}\nallow read_file -/not/there", "/bin/sh", "-c",

@@ -250,6 +250,23 @@ static struct loaded load_star(size_t count)
     return load_files(files, count);
 }
 
+static void a_file_may_not_be_included_without_end(void **state)
+{
+    enum { LARGE = 4 * 1024 * 1024, FITS = POLICY_MAX_TOTAL_SIZE / LARGE - 1 };
+    auto_free char *large = repeated("policy 1\n", "# comment\n", LARGE / 10, "");
+    auto_free char *some = repeated("policy 1\n", "include large\n", FITS, ""),
+                   *more = repeated("policy 1\n", "include large\n", FITS + 2, "");
+    const struct memory_file few[] = {{.name = "main", .text = some}, {.name = "large", .text = large}};
+    const struct memory_file many[] = {{.name = "main", .text = more}, {.name = "large", .text = large}};
+    auto_loaded struct loaded accepted = load_files(few, array_size(few));
+    auto_loaded struct loaded refused = load_files(many, array_size(many));
+
+    (void)state;
+    assert_accepted(&accepted);
+    assert_null(refused.policy);
+    assert_true(strstr(refused.diagnostics.items[0].message, "too much to read") != NULL);
+}
+
 static void a_policy_has_sixty_four_files_at_most(void **state)
 {
     auto_loaded struct loaded most = load_star(POLICY_MAX_FILES);
@@ -750,6 +767,7 @@ int main(void)
         cmocka_unit_test(a_cycle_is_refused),
         cmocka_unit_test(includes_are_nested_sixteen_deep_at_most),
         cmocka_unit_test(a_policy_has_sixty_four_files_at_most),
+        cmocka_unit_test(a_file_may_not_be_included_without_end),
         cmocka_unit_test(faults_of_all_files_are_told_in_their_order),
         cmocka_unit_test(a_file_gives_a_single_value_once),
         cmocka_unit_test(a_file_has_a_limit_for_each_resource),

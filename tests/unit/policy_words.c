@@ -386,10 +386,17 @@ static void what_is_not_utf8_is_refused(void **state)
 static void control_characters_are_refused(void **state)
 {
     static const struct fault_case cases[] = {
-        {"run a\r\n", 2, 6, "carriage return"},     {"run a\rb\n", 2, 6, "carriage return"},
-        {"# a\r\n", 2, 4, "carriage return"},       {"run a\x1b[0m\n", 2, 6, "control character"},
-        {"run \x7f\n", 2, 5, "control character"},  {"run \"\x01\"\n", 2, 6, "control character"},
-        {"\x0crun a\n", 2, 1, "control character"}, {"# \x0b\n", 2, 3, "control character"},
+        {"run a\r\n", 2, 6, "carriage return"},
+        {"run a\rb\n", 2, 6, "carriage return"},
+        {"run a\u202eb\n", 2, 6, "cannot be seen or turns the text round"}, /* right to left from here */
+        {"# \u2066\n", 2, 3, "cannot be seen or turns the text round"},     /* in comments above all */
+        {"run a\u200bb\n", 2, 6, "cannot be seen or turns the text round"}, /* a blank of no width */
+        {"# a\r\n", 2, 4, "carriage return"},
+        {"run a\x1b[0m\n", 2, 6, "control character"},
+        {"run \x7f\n", 2, 5, "control character"},
+        {"run \"\x01\"\n", 2, 6, "control character"},
+        {"\x0crun a\n", 2, 1, "control character"},
+        {"# \x0b\n", 2, 3, "control character"},
     };
 
     (void)state;
