@@ -15,7 +15,7 @@ struct options {
 int read_options(int count, char **arguments, char **environment, struct options *options,
                  struct error *error);
 void free_options(struct options *options);
-void print_help(FILE *out);
+void print_help(FILE *out) __attribute__((cold));
 
 /* What the administrator should know although the program runs. `number` from 0 on; NULL: no more. */
 const char *warning(const struct options *options, const struct launch *launch, unsigned number);
@@ -26,13 +26,14 @@ int write_status(int fd, const char *event, const struct options *options, const
                  const struct error *error);
 
 /* The faults of a policy that was refused, a line each. */
-void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics);
+void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics) __attribute__((cold));
 
 /* For --verbose, to standard error: what was read, and how it is enforced. */
-void tell_preparation(const struct launch *launch);
-void tell_restriction(const struct launch *launch);
+void tell_preparation(const struct launch *launch) __attribute__((cold));
+void tell_restriction(const struct launch *launch) __attribute__((cold));
 
 /* For --dry-run: what would hold. */
-void print_dry_run(FILE *out, const struct options *options, const struct launch *launch);
+void print_dry_run(FILE *out, const struct options *options, const struct launch *launch)
+    __attribute__((cold));
 
 #endif

@@ -83,40 +83,45 @@ static int answer(const struct options *options)
     return fflush(stdout) == 0 ? 0 : 125;
 }
 
-/* All of a launch. It is kept off the stack: what is not used of it is never touched, and touching memory is what a launch
- * costs most. */
+/* All of a launch. It is kept off the stack: what is not used of it, the error above all, is never touched, and touching memory
+ * for the first time is what a launch costs most. */
 struct command {
     struct options options;
     struct launch launch;
-    struct error error;
+    struct error *error;
 };
 
-static int act(struct command *command)
+/* `is_sound`: nothing was wrong so far. */
+static int act(struct command *command, bool is_sound)
 {
     const struct options *options = &command->options;
 
-    if (!command->error.code && (options->wants_help || options->wants_version))
+    if (is_sound && (options->wants_help || options->wants_version))
         return answer(options);
-    if (!command->error.code && run(options, &command->launch, &command->error) == 0)
+    if (is_sound && run(options, &command->launch, command->error) == 0)
         return 0;
-    return refuse(options, &command->launch, &command->error);
+    return refuse(options, &command->launch, command->error);
 }
 
 int main(int count, char **arguments, char **environment)
 {
+    struct error *error = calloc(1, sizeof *error);
     struct command *command = calloc(1, sizeof *command);
+    bool is_sound;
     int status;
 
-    if (!command) {
+    if (!command || !error) {
         text_write_line(STDERR_FILENO, "landlock-exec: ", "out of memory");
         return 125;
     }
+    command->error = error;
     command->launch.ruleset = -1;
-    launch_guard_streams(&command->error);
-    read_options(count, arguments, environment, &command->options, &command->error);
-    status = act(command);
+    is_sound = launch_guard_streams(error) == 0;
+    is_sound &= read_options(count, arguments, environment, &command->options, error) == 0;
+    status = act(command, is_sound);
     launch_free(&command->launch);
     free_options(&command->options);
     free(command);
+    free(error);
     return status;
 }

@@ -164,23 +164,23 @@ static int read_all(int count, char **arguments, struct options *options, struct
 {
     struct option longs[array_size(option_table) + 1];
     char letters[2 * array_size(option_table) + 3];
-    int id;
+    int id, result = 0;
 
     make_getopt_tables(longs, letters);
     opterr = 0;
     for (int at = optind; (id = getopt_long(count, arguments, letters, longs, NULL)) != -1; at = optind) {
         if (id == '?')
-            usage(error, arguments[at], "unknown option, or one that takes no argument");
+            result |= usage(error, arguments[at], "unknown option, or one that takes no argument");
         else if (id == ':')
-            usage(error, arguments[at], "its argument is missing");
+            result |= usage(error, arguments[at], "its argument is missing");
         else
-            read_option(options, id, optarg, error);
+            result |= read_option(options, id, optarg, error);
     }
     options->request.command = arguments + optind;
     if (options->is_verbose && options->request.status_fd == STDERR_FILENO)
-        usage(error, "--verbose",
-              "cannot be had with --status-fd 2, which keeps standard error for the status line");
-    return error->code ? -1 : 0;
+        result |= usage(error, "--verbose",
+                        "cannot be had with --status-fd 2, which keeps standard error for the status line");
+    return result;
 }
 
 int read_options(int count, char **arguments, char **environment, struct options *options,

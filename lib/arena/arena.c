@@ -1,9 +1,10 @@
 /*
  * malloc(3) for landlock-exec alone, a process that lives for half a millisecond and hands its memory back by execve(2).
  *
- * What its start-up costs is pages touched for the first time and memory mapped, so: blocks are cut from an area that is part of
- * the executable, then from mapped ones, small blocks from its beginning, one close to the other, and those of a page and more
- * from its end, for often most of them is never used; what does not fit is mapped for itself, with its pages.
+ * What its start-up costs is pages touched for the first time and memory mapped, so: small blocks are cut one after the other
+ * from the beginning of an area that is part of the executable, blocks of a page and more from its end, without a header, for
+ * often most of them is never touched. When the area is used up small blocks come from mapped ones, and large blocks are mapped
+ * each for itself, with their pages.
  * Nothing is used twice. That makes every new block zero, and this file short.
  *
  * It is linked into the static launcher only; libraries and tests use the C library's malloc(3). The launcher has one thread.
@@ -34,10 +35,17 @@ char first_area[FIRST_AREA] __attribute__((common, aligned(16)));
 static struct {
     char *at, *end;
 } area = {first_area, first_area + FIRST_AREA};
+static char *headless =
+    first_area + FIRST_AREA; /* from here to the end of the first area: blocks without a header */
 
 static struct header *header_of(void *block)
 {
     return (struct header *)((char *)block - offsetof(struct header, block));
+}
+
+static bool is_headless(const void *block)
+{
+    return (const char *)block >= headless && (const char *)block < first_area + FIRST_AREA;
 }
 
 static size_t round_up(size_t size, size_t unit)
@@ -72,15 +80,9 @@ static void *map_block(size_t size)
 
 static void *cut_block(size_t size)
 {
-    struct header *header;
+    struct header *header = (struct header *)area.at;
 
-    if (size >= PAGE) {
-        area.end -= sizeof *header + size;
-        header = (struct header *)area.end;
-    } else {
-        header = (struct header *)area.at;
-        area.at += sizeof *header + size;
-    }
+    area.at += sizeof *header + size;
     header->size = size;
     return header->block;
 }
@@ -90,6 +92,8 @@ void *malloc(size_t size)
     if (size > MOST_BYTES)
         return out_of_memory();
     size = round_up(size ? size : 1, alignof(max_align_t));
+    if (size >= PAGE && area.end == headless && size <= (size_t)(area.end - area.at))
+        return area.end = headless -= size;
     if (sizeof(struct header) + size <= (size_t)(area.end - area.at))
         return cut_block(size);
     if (size >= LARGE)
@@ -131,28 +135,34 @@ static bool grow_in_place(struct header *header, size_t size)
     return true;
 }
 
+/* `known`: how much of the block may be copied, its size or more. */
+static void *move(const void *block, size_t known, size_t size)
+{
+    void *moved = malloc(size);
+
+    return moved ? memcpy(moved, block, known < size ? known : size) : NULL;
+}
+
 void *realloc(void *block, size_t size)
 {
     struct header *header;
-    void *moved;
 
     if (!block)
         return malloc(size);
-    header = header_of(block);
     if (size > MOST_BYTES)
         return out_of_memory();
+    if (is_headless(block))
+        return move(block, (size_t)(first_area + FIRST_AREA - (char *)block), size);
+    header = header_of(block);
     if (size <= header->size || grow_in_place(header, size))
         return block;
-    if (header->is_mapped)
-        return grow_mapped(header, size);
-    moved = malloc(size);
-    return moved ? memcpy(moved, block, header->size) : NULL;
+    return header->is_mapped ? grow_mapped(header, size) : move(block, header->size, size);
 }
 
 /* What was cut stays; what was mapped goes back, for a policy may make many of those. */
 void free(void *block)
 {
-    struct header *header = block ? header_of(block) : NULL;
+    struct header *header = block && !is_headless(block) ? header_of(block) : NULL;
 
     if (header && header->is_mapped)
         munmap(header, header->size + sizeof *header);

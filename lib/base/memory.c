@@ -5,7 +5,7 @@
 
 int array_reserve(void *items, size_t *capacity, size_t count, size_t size)
 {
-    enum { FIRST_CAPACITY = 8 };
+    enum { FIRST_CAPACITY = 4 };
     void *old, *grown;
     size_t wanted, bytes;
 

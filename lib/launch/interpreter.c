@@ -65,8 +65,10 @@ static size_t read_first(const struct launch *launch, const char *path, char byt
 int check_interpreters(const struct launch *launch, struct error *error)
 {
     auto_free char *interpreter = NULL;
-    char bytes[FIRST_BYTES];
+    auto_free char *bytes = malloc(FIRST_BYTES);
 
+    if (!bytes)
+        return system_error(error, "looking for the program");
     for (int i = 0; i < MOST_SCRIPTS; i++) {
         size_t size = read_first(launch, interpreter ? interpreter : launch->program, bytes);
         char *script = named_by_script(bytes, size), *name = script ? script : named_by_elf(bytes, size);

@@ -20,6 +20,11 @@ static char *read_mountinfo(void)
     return NULL;
 }
 
+static unsigned octal(char digit)
+{
+    return (unsigned char)digit & 7;
+}
+
 /* Takes a word of mountinfo, where blanks, newlines and backslashes are written \NNN, and leaves it unescaped in its place. */
 static char *take_field(char **at)
 {
@@ -27,7 +32,7 @@ static char *take_field(char **at)
 
     while (*in && *in != ' ' && *in != '\n') {
         if (in[0] == '\\' && in[1] && in[2] && in[3]) {
-            *out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+            *out++ = (char)(octal(in[1]) << 6 | octal(in[2]) << 3 | octal(in[3]));
             in += 4;
         } else {
             *out++ = *in++;

@@ -36,11 +36,9 @@ static int say_unreachable(const struct launch *launch, const char *path,
 int open_named(const struct launch *launch, struct walker *walker, const char *path,
                const struct policy_position *position, struct error *error)
 {
-    int fd;
+    int fd = walk_open(walker, path, error);
 
-    error->code = 0;
-    fd = walk_open(walker, path, error);
-    if (fd >= 0 || error->code)
+    if (fd >= 0 || errno == ELOOP)
         return fd;
     return say_unreachable(launch, path, position, error);
 }
@@ -87,13 +85,11 @@ static int add_rule(struct launch *launch, struct walker *walker, const struct p
 static int add_path_rule(struct launch *launch, struct walker *walker, const struct policy_path_rule *rule,
                          struct error *error)
 {
-    auto_close int fd = -1;
+    auto_close int fd = walk_open(walker, rule->path, error);
 
-    error->code = 0;
-    fd = walk_open(walker, rule->path, error);
     if (fd >= 0)
         return add_rule(launch, walker, rule, fd, error);
-    if (error->code)
+    if (errno == ELOOP)
         return -1;
     if (rule->position.flags & POLICY_OPTIONAL && (errno == ENOENT || errno == ENOTDIR))
         return skip(launch, rule, error);
