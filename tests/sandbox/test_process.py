@@ -91,9 +91,10 @@ class Descriptors(SandboxTest):
         for limit in range(3, 12):
             outcome = self.launch("", self.attempt, wrapper=("/bin/sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh"), status=False,
                                   options=("--verbose",))
-            if outcome.code != 125:
-                self.assertEqual(outcome.code, 0, outcome)
-                self.assertIn("proof: read_dir /", outcome.err, limit)
+            if outcome.code == 125 or "error while loading shared libraries" in outcome.err:  # the latter: a dynamic launcher
+                continue
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertIn("proof: read_dir /", outcome.err, limit)
 
     def test_refusals_with_nowhere_to_write(self):
         """The exit status stays 125 where standard error is closed or nobody reads it."""
