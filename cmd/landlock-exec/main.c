@@ -80,7 +80,10 @@ static int answer(const struct options *options)
         puts("landlock-exec " PROJECT_VERSION);
     else
         print_help(stdout);
-    return fflush(stdout) == 0 ? 0 : 125;
+    if (fflush(stdout) == 0)
+        return 0;
+    text_write_line(STDERR_FILENO, "landlock-exec: standard output: ", strerror(errno));
+    return 125;
 }
 
 /* All of a launch. It is kept off the stack: what is not used of it, the error above all, is never touched, and touching memory
@@ -115,7 +118,6 @@ int main(int count, char **arguments, char **environment)
         return 125;
     }
     command->error = error;
-    command->launch.ruleset = -1;
     is_sound = launch_guard_streams(error) == 0;
     is_sound &= read_options(count, arguments, environment, &command->options, error) == 0;
     status = act(command, is_sound);

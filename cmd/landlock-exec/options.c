@@ -45,7 +45,7 @@ void print_help(FILE *out)
 
         if (option_table[i].id < PASS_FD)
             snprintf(letter, sizeof letter, "-%c,", option_table[i].id);
-        fprintf(out, "  %s --%-*s%s%s\n", letter, 9, option_table[i].name, argument[0] ? " " : "", argument);
+        fprintf(out, "  %s --%s%s%s\n", letter, option_table[i].name, argument[0] ? " " : "", argument);
         fprintf(out, "          %s\n", option_table[i].help);
     }
     fputs("\nWithout a program, the one that the policy names (run) is started.\n"

@@ -145,8 +145,8 @@ void tell_preparation(const struct launch *launch)
         tell("Landlock: what ABI %u adds to %d is not restricted", launch->kernel_abi, POLICY_NEWEST_ABI);
     if (launch->scopes_are_broken)
         tell("Landlock: the kernel announces scopes and refuses them");
-    tell_rights("not enforced, the kernel cannot", launch->not_enforced);
-    tell_rights("not granted, the kernel cannot", launch->not_granted);
+    tell_rights("not enforced below a newer ABI", launch->not_enforced);
+    tell_rights("not granted by this ABI", launch->not_granted);
     tell_rights("unrestricted, as the policy says", launch->policy->unrestricted);
     for (size_t i = 0; i < launch->skipped_count; i++)
         tell("skipped, missing: %s", launch->skipped[i].path);
@@ -221,6 +221,25 @@ static void print_environment(FILE *out, const struct launch *launch)
     putc('\n', out);
 }
 
+static void print_limits(FILE *out, const struct policy *policy)
+{
+    for (size_t i = 0; i < policy_resource_count; i++) {
+        const struct policy_limit *limit = &policy->limits[policy_resource_table[i].resource];
+
+        if (limit->is_set && policy_resource_table[i].resource != RLIMIT_CORE)
+            fprintf(out, "%-14s%s %ju\n", "limit", policy_resource_table[i].name, (uintmax_t)limit->value);
+    }
+    fprintf(out, "%-14score 0\n", "limit");
+}
+
+/* One a line: any of them may hold blanks. A private file has been replaced by now. */
+static void print_arguments(FILE *out, const struct launch *launch)
+{
+    print_text(out, "program", launch->program);
+    for (char **argument = launch->arguments + 1; launch->arguments[0] && *argument; argument++)
+        print_text(out, "argument", *argument);
+}
+
 void print_dry_run(FILE *out, const struct options *options, const struct launch *launch)
 {
     const char *text;
@@ -231,18 +250,17 @@ void print_dry_run(FILE *out, const struct options *options, const struct launch
             POLICY_NEWEST_ABI);
     print_rights(out, "restricted", launch->handled);
     print_rights(out, "not enforced", launch->not_enforced);
+    print_rights(out, "not granted", launch->not_granted);
     print_rights(out, "unrestricted", launch->policy->unrestricted);
     print_rules(out, launch);
+    print_text(out, "audit", launch->policy->audit ? "on" : "off");
     print_text(out, "directory",
                launch->policy->directory.path ? launch->policy->directory.path : "(the caller's)");
     print_environment(out, launch);
-    for (size_t i = 0; i < policy_resource_count; i++)
-        if (launch->policy->limits[policy_resource_table[i].resource].is_set)
-            fprintf(out, "%-14s%s %ju\n", "limit", policy_resource_table[i].name,
-                    (uintmax_t)launch->policy->limits[policy_resource_table[i].resource].value);
+    print_limits(out, launch->policy);
     print_text(out, "container", container_text(launch));
     print_text(out, "proof", launch->proof ? launch->proof->name : "none");
-    print_text(out, "program", launch->program);
+    print_arguments(out, launch);
     for (unsigned i = 0; (text = warning(options, launch, i)); i++)
         print_text(out, "warning", text);
 }

@@ -22,7 +22,6 @@
 
 #define auto_close __attribute__((cleanup(cleanup_close)))
 #define auto_free __attribute__((cleanup(cleanup_free)))
-#define auto_file __attribute__((cleanup(cleanup_file)))
 
 static inline void cleanup_close(const int *fd)
 {
@@ -33,12 +32,6 @@ static inline void cleanup_close(const int *fd)
 static inline void cleanup_free(void *pointer)
 {
     free(*(void **)pointer);
-}
-
-static inline void cleanup_file(FILE **file)
-{
-    if (*file)
-        fclose(*file);
 }
 
 /* Hands a descriptor over to the caller of the function that owned it: the variable is left at -1. */
@@ -103,12 +96,12 @@ bool uid_stands_for_unmapped(uid_t uid);
 size_t utf8_sequence(const char *text, size_t size);
 
 /* Whether the valid UTF-8 sequence of `length` bytes at `text` moves the cursor, ends the line, turns the text round or cannot be
- * seen: control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, zero-width blanks. */
+ * seen: control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls and everything else that Unicode
+ * lets a display ignore. */
 bool utf8_disturbs(const char *text, size_t length);
 
-/* Writes `text` so that it stays within its line and its terminal: control characters (C0, DEL, C1), line and
- * paragraph separators, bidirectional controls and bytes that are not UTF-8 become \xHH, byte by byte, as the
- * policy language writes them. */
+/* Writes `text` so that it stays within its line and its terminal: what utf8_disturbs() tells and bytes that are not UTF-8 become
+ * \xHH, byte by byte, as the policy language writes them. */
 void text_write_safe(FILE *out, const char *text);
 
 /* Writes `text` as a JSON string with its quotes (RFC 8259, section 7); a byte that is not UTF-8 becomes

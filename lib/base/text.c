@@ -35,13 +35,35 @@ static unsigned code_point(const char *text, size_t length)
     return point;
 }
 
+/* Control characters, line and paragraph separators, and Unicode's Default_Ignorable_Code_Point, bidirectional controls being
+ * among them (DerivedCoreProperties.txt). */
+static const struct {
+    unsigned first, last;
+} disturbing[] = {
+    {0x0000, 0x001f}, {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x061c, 0x061c},
+    {0x115f, 0x1160}, {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
+    {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+    {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+};
+
 bool utf8_disturbs(const char *text, size_t length)
 {
     unsigned point = code_point(text, length);
 
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c ||
-           (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-           (point >= 0x2060 && point <= 0x206f) || point == 0xfeff;
+    for (size_t i = 0; i < array_size(disturbing) && point >= disturbing[i].first; i++)
+        if (point <= disturbing[i].last)
+            return true;
+    return false;
+}
+
+/* As JSON writes a character by its number: above U+FFFF as a surrogate pair (RFC 8259, section 7). */
+static void write_json_number(FILE *out, unsigned point)
+{
+    if (point <= 0xffff)
+        fprintf(out, "\\u%04x", point);
+    else
+        fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10),
+                0xdc00 + ((point - 0x10000) & 0x3ff));
 }
 
 void text_write_safe(FILE *out, const char *text)
@@ -77,7 +99,7 @@ void text_write_json(FILE *out, const char *text)
         else if (byte == '"' || byte == '\\')
             fprintf(out, "\\%c", byte);
         else if (utf8_disturbs(text, length))
-            fprintf(out, "\\u%04x", code_point(text, length));
+            write_json_number(out, code_point(text, length));
         else
             fwrite(text, 1, step, out);
         text += step;

@@ -1,4 +1,4 @@
-#include "landlock/landlock.h"
+#include "landlock/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static int say_why_not(struct error *error, int failure)
     }
 }
 
-static int say_not_enforced(struct error *error, const char *sign)
+int say_not_enforced(struct error *error, const char *sign)
 {
     error_set(error, LANDLOCK_NOT_ENFORCED,
               REQUIREMENT ": the system calls are accepted but enforce nothing (%s)", sign);

@@ -1,4 +1,4 @@
-#include "landlock/landlock.h"
+#include "landlock/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,25 +40,26 @@ static int try_bind(const char *path)
     return bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? errno : 0;
 }
 
+/* The kernel's bits of the rights that the attempts need. */
+enum { WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, BIND_TCP = 1 << 0 };
+
 const struct landlock_attempt landlock_attempts[] = {
-    {"read_dir /", "/", {.fs = 1 << 3}, try_list},
-    {"read_file /etc/passwd", "/etc/passwd", {.fs = 1 << 2}, try_read},
-    {"read_file /proc/version", "/proc/version", {.fs = 1 << 2}, try_read},
-    {"write_file /dev/full", "/dev/full", {.fs = 1 << 1}, try_write},
-    {"bind_tcp 0", NULL, {.net = 1 << 0}, try_bind},
+    {"read_dir /", "/", {.fs = READ_DIR}, try_list},
+    {"read_file /etc/passwd", "/etc/passwd", {.fs = READ_FILE}, try_read},
+    {"read_file /proc/version", "/proc/version", {.fs = READ_FILE}, try_read},
+    {"write_file /dev/full", "/dev/full", {.fs = WRITE_FILE}, try_write},
+    {"bind_tcp 0", NULL, {.net = BIND_TCP}, try_bind},
 };
 const size_t landlock_attempt_count = array_size(landlock_attempts);
 
 int landlock_prove(const struct landlock_attempt *attempt, struct error *error)
 {
     int result = attempt->try(attempt->path);
+    char sign[256];
 
     if (result == EACCES)
         return 0;
-    error_set(error, LANDLOCK_NOT_ENFORCED,
-              "Sandbox requires enabled Landlock ABI 1 or newer: the system calls are accepted but enforce "
-              "nothing (%s: %s instead of %s)",
-              attempt->name, result ? strerror(result) : "allowed", strerror(EACCES));
-    return error_hint(error, "run on a real Linux kernel, with a seccomp profile that lets Landlock's system "
-                             "calls through");
+    snprintf(sign, sizeof sign, "%s: %s instead of %s", attempt->name, result ? strerror(result) : "allowed",
+             strerror(EACCES));
+    return say_not_enforced(error, sign);
 }

@@ -104,7 +104,7 @@ int walk_check(struct walker *walker, struct error *error);
 
 void walk_free(struct walker *walker);
 
-/* ---- The steps of launch_prepare, one file each ---- */
+/* ---- The steps of launch_prepare ---- */
 
 int prepare_landlock(struct launch *launch, struct error *error);
 int prepare_rules(struct launch *launch, struct walker *walker, struct error *error);

@@ -96,6 +96,12 @@ static int load_policy(struct launch *launch, struct error *error)
               launch->diagnostics.count + launch->diagnostics.dropped,
               launch->diagnostics.count > 1 ? "s" : "", first->file ? first->file : "the command line", place,
               first->message);
+    if (!first->file)
+        return error_hint(error, "the policy's define statements name what can be given");
+    if (!first->line)
+        return error_hint(error, "--policy FILE names another policy; a policy is a regular file of root's "
+                                 "or the caller's own, "
+                                 "writable by nobody else");
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
 }
 
@@ -167,15 +173,16 @@ static int check_requirement(const struct launch *launch, const struct policy_re
 
     if (requirement->abi > launch->abi)
         policy_error(error, LAUNCH_REQUIREMENT, launch, &requirement->position,
-                     "the policy requires Landlock ABI %u, and ABI %u is what there is", requirement->abi,
-                     launch->abi);
+                     "the policy requires Landlock ABI %u, and ABI %u is the one that is used",
+                     requirement->abi, launch->abi);
     else if (short_of)
         policy_error(error, LAUNCH_REQUIREMENT, launch, &requirement->position,
-                     "the policy requires what this kernel (Landlock ABI %u) cannot restrict: %s",
+                     "the policy requires what Landlock ABI %u, the one that is used, cannot restrict: %s",
                      launch->abi, policy_rights_text(short_of, names));
     else
         return 0;
-    return error_hint(error, "use a newer kernel, or take the requirement out of the policy");
+    return error_hint(error, "use a newer kernel (or a higher --max-abi), or take the requirement out of the "
+                             "policy");
 }
 
 static int check_requirements(const struct launch *launch, struct error *error)
@@ -235,13 +242,16 @@ int launch_enter(struct launch *launch, struct error *error)
     if (launch->directory != AT_FDCWD && fchdir(launch->directory) < 0)
         return error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path,
                          strerror(errno));
-    return pass_descriptors(launch, error) < 0 || set_limits(launch->policy, error) < 0 ? -1 : 0;
+    return pass_descriptors(launch, error);
 }
 
 int launch_execute(struct launch *launch, struct error *error)
 {
     int failure;
 
+    /* as late as this: a limit on the size of files would hold for the status line, too */
+    if (set_limits(launch->policy, error) < 0)
+        return -1;
     execve(launch->program, launch->arguments, launch->environment);
     failure = errno;
     error_set(error, failure == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: %s",
@@ -251,6 +261,9 @@ int launch_execute(struct launch *launch, struct error *error)
                           "its interpreter");
     else if (failure == ENOENT)
         error_hint(error, "the program is there, but its interpreter or ELF loader is missing");
+    else if (failure == ENOEXEC)
+        error_hint(error, "a script begins with a line such as #!/usr/bin/python3; a program must be of this "
+                          "architecture");
     return -1;
 }
 

@@ -5,10 +5,10 @@
  *
  *     launch_guard_streams, launch_guard
  *                         the caller's descriptors; no privilege gained by executing the launcher itself
- *     launch_prepare      policy, ABI, rule paths, private files, directory, container, program, environment
+ *     launch_prepare      policy, ABI, rule paths, directory, private files, links, container, environment, arguments, program
  *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files
- *     launch_enter        directory, descriptors, limits
- *     launch_execute      becomes the program
+ *     launch_enter        directory, descriptors
+ *     launch_execute      limits; becomes the program
  *
  * What was done can be read from `struct launch` in between; nothing is printed here.
  */
@@ -53,6 +53,7 @@ struct launch_reason_name {
 extern const struct launch_reason_name launch_reason_table[];
 extern const size_t launch_reason_count;
 
+/* The row of a reason; that of LAUNCH_SYSTEM for an unknown code. */
 const struct launch_reason_name *launch_reason(int code);
 
 /* What the caller wants. All pointers are the caller's and stay valid until execution. */
@@ -126,10 +127,9 @@ struct launch {
  * or -1 and `error`. */
 int launch_guard_streams(struct error *error);
 
-/* Refuses a descriptor to pass that is not open, a status descriptor that
- * cannot be written; and a launcher that is set-uid, set-gid or has file capabilities (getauxval(3)
- * AT_SECURE, /proc/self/exe). Call it before anything opens a descriptor, so that none is taken for the
- * caller's. 0, or -1 and `error`. */
+/* Refuses a descriptor to pass that is not open or is the status descriptor, a status descriptor that cannot be written, and a
+ * launcher that is set-uid, set-gid or has file capabilities (getauxval(3): AT_SECURE, and the file AT_EXECFN). Call it before
+ * anything opens a descriptor, so that none is taken for the caller's. 0, or -1 and `error`. */
 int launch_guard(const struct launch_request *request, struct error *error);
 
 /* Reads and resolves everything, builds the ruleset, finds the program; restricts nothing. Where the policy
@@ -148,7 +148,8 @@ int launch_restrict(struct launch *launch, struct error *error);
  * is left open. 0, or -1 and `error`. */
 int launch_enter(struct launch *launch, struct error *error);
 
-/* Becomes the program. Returns only on failure: -1 and `error`, LAUNCH_NOT_FOUND or LAUNCH_NOT_EXECUTABLE. */
+/* Lowers the limits and becomes the program. Returns only on failure: -1 and `error`, LAUNCH_NOT_FOUND, LAUNCH_NOT_EXECUTABLE, or
+ * LAUNCH_SYSTEM where a limit cannot be lowered. */
 int launch_execute(struct launch *launch, struct error *error);
 
 void launch_free(struct launch *launch);

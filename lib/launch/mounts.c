@@ -121,6 +121,8 @@ const struct mounts *mounts_of(struct walker *walker)
 
 int say_no_mounts(struct error *error, const char *what)
 {
+    if (errno == ENOMEM)
+        return system_error(error, what);
     error_set(error, LAUNCH_SYSTEM, "%s: /proc/self/mountinfo: %s", what, strerror(errno));
     return error_hint(error, "mount /proc");
 }

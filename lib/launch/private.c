@@ -202,7 +202,7 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
     return 0;
 }
 
-/* The descriptor of a full pipe, not close-on-exec. */
+/* The read end of a pipe with the file's bytes; close-on-exec until pass_descriptors(). */
 static int pipe_of(const struct launch_private *private, struct error *error)
 {
     auto_close int file = reopen(private->fd, O_RDONLY), reading = -1, writing = -1;

@@ -31,6 +31,12 @@ static int say_unusable(const struct launch *launch, const char *name, const cha
               is_missing ? "not found" : "cannot execute", strerror(failure));
     if (launch->program && strcmp(name, launch->program) != 0)
         error_hint(error, "it is %s of %s", role, launch->program);
+    else if (failure == EACCES)
+        error_hint(error,
+                   "its mode or a noexec mount forbids it, not the policy: chmod +x %s, or name its "
+                   "interpreter "
+                   "(python3 %s)",
+                   name, name);
     return -1;
 }
 

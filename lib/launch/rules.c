@@ -25,11 +25,15 @@ static int skip(struct launch *launch, const struct policy_path_rule *rule, stru
 static int say_unreachable(const struct launch *launch, const char *path,
                            const struct policy_position *position, struct error *error)
 {
-    bool is_missing = errno == ENOENT || errno == ENOTDIR;
+    bool is_missing = errno == ENOENT || errno == ENOTDIR, is_closed = errno == EACCES;
 
     policy_error(error, LAUNCH_PATH, launch, position, "%s: %s", path, strerror(errno));
     if (is_missing)
-        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing", path);
+        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing%s", path,
+                   strchr(path, '*') ? "; a path has no wildcards" : "");
+    else if (is_closed)
+        error_hint(error, "UID %u may not search a directory on the way (namei -l %s shows which)", getuid(),
+                   path);
     return -1;
 }
 

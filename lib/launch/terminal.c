@@ -14,18 +14,20 @@
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #define OTHER_IOCTL (0x40000000 | 514) /* x32 */
 #define COMPAT_ARCHITECTURE AUDIT_ARCH_I386
+#define COMPAT_IOCTL 54
 #elif defined __aarch64__
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #define OTHER_IOCTL SYS_ioctl
 #define COMPAT_ARCHITECTURE AUDIT_ARCH_ARM
+#define COMPAT_IOCTL 54
 #elif defined __riscv && __riscv_xlen == 64
 #define ARCHITECTURE AUDIT_ARCH_RISCV64
 #define OTHER_IOCTL SYS_ioctl
 #define COMPAT_ARCHITECTURE AUDIT_ARCH_RISCV32
+#define COMPAT_IOCTL SYS_ioctl
 #else
 #error "terminal filter: tell here what this architecture's ioctl is called by"
 #endif
-#define COMPAT_IOCTL 54
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)

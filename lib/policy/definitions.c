@@ -44,7 +44,7 @@ static int compare_definitions(const void *a, const void *b)
     return strcmp(((const struct definition *)a)->name, ((const struct definition *)b)->name);
 }
 
-struct definition *find_definition(const struct parser *parser, const char *name)
+static struct definition *find_definition(const struct parser *parser, const char *name)
 {
     struct definition key = {.name = name};
     void *const *found = tfind(&key, &parser->definition_tree, compare_definitions);

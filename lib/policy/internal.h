@@ -100,7 +100,7 @@ struct parser {
     size_t definition_count, definition_capacity;
     void *definition_tree;     /* tsearch(3), by name */
     unsigned definition_depth; /* of definitions being resolved, one needing the next */
-    size_t replaced;           /* bytes of all words with a replacement */
+    size_t replaced;           /* bytes that replacements inserted */
 
     size_t path_rule_capacity, port_rule_capacity, private_capacity, kept_capacity, setting_capacity;
     size_t read_only_capacity, writable_capacity, expectation_capacity, requirement_capacity;
@@ -170,7 +170,6 @@ bool is_name(const char *text, size_t length);
 
 /* ---- definitions.c ---- */
 
-struct definition *find_definition(const struct parser *parser, const char *name);
 /* The definition's value with its own replacements made; false: a fault was recorded. `position`: where it is
  * used. */
 bool definition_value(struct parser *parser, const char *name, const struct policy_position *position,

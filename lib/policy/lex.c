@@ -405,7 +405,8 @@ bool word_value(struct parser *parser, size_t file, const struct word *word, uin
     *value = (struct slice){text + *from, found ? (size_t)(found - text) - *from : word->length - *from};
     *from += (uint32_t)value->length + 1;
     if (!stop)
-        text[word->length] = '\0'; /* the separator behind it: every word of the file has been cut by now */
+        text[word->length] =
+            '\0'; /* the separator behind it: every word of this statement has been cut by now */
     return true;
 }
 

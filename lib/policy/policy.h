@@ -93,8 +93,8 @@ struct policy_group {
     const char *help;
 };
 
-/* The one table of rights, in the order of their bits, and the one of groups: parsing, messages, help,
- * completion and landlock-exec.policy(5) come from them. */
+/* The one table of rights, in the order of their bits, and the one of groups: parsing and messages come from them, and man/check
+ * compares landlock-exec.policy(5) with them. */
 extern const struct policy_right policy_right_table[];
 extern const size_t policy_right_count;
 extern const struct policy_group policy_group_table[];
@@ -272,7 +272,7 @@ enum {
     POLICY_MAX_TOTAL_SIZE =
         64 * 1024 * 1024,                   /* bytes of all files, one that is included twice counted twice */
     POLICY_MAX_WORD_SIZE = 64 * 1024,       /* bytes, as it stands and after replacement */
-    POLICY_MAX_REPLACED = 16 * 1024 * 1024, /* bytes of all words with a replacement, together */
+    POLICY_MAX_REPLACED = 16 * 1024 * 1024, /* bytes that replacements insert, in all */
     POLICY_MAX_DIAGNOSTICS = 1000           /* kept; the rest is counted */
 };
 

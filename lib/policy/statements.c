@@ -207,7 +207,9 @@ static bool ports_at(struct parser *parser, const struct statement *statement, u
     if (!parse_number(low.text, low.length, UINT16_MAX, &from_port) ||
         !parse_number(high.text, high.length, UINT16_MAX, &to_port) || from_port > to_port)
         return complain(parser, &position,
-                        "not a port or a range of ports; expected PORT or PORT-PORT, 0 to 65535");
+                        "'%.*s' is not a port or a range of ports; expected PORT or PORT-PORT, 0 to 65535",
+                        (int)(word->length > NAME_SIZE ? NAME_SIZE : word->length),
+                        parser->sources[statement->file].text + word->offset);
     *first = (uint16_t)from_port;
     *last = (uint16_t)to_port;
     return true;

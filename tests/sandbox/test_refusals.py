@@ -135,9 +135,9 @@ class OtherAbis(SandboxTest):
     def test_requirements(self):
         self.assert_refused(self.launch("require abi 99", self.attempt), "policy", "'99' is not a Landlock ABI that this build knows")
         self.assert_refused(self.supervised("require abi 9", self.attempt, abi=6), "requirement",
-                            "test.policy:2:13: the policy requires Landlock ABI 9, and ABI 6 is what there is")
+                            "test.policy:2:13: the policy requires Landlock ABI 9, and ABI 6 is the one that is used")
         self.assert_refused(self.supervised("require resolve_unix", self.attempt, abi=6), "requirement",
-                            "test.policy:2:9: the policy requires what this kernel (Landlock ABI 6) cannot restrict: resolve_unix")
+                            "test.policy:2:9: the policy requires what Landlock ABI 6, the one that is used, cannot restrict: resolve_unix")
         if ABI < 9:
             self.assert_refused(self.launch("require resolve_unix", self.attempt), "requirement", "resolve_unix")
         if ABI < NEWEST:

@@ -142,6 +142,13 @@ class StatusLine(SandboxTest):
         with open("/dev/full", "wb") as full:
             self.assertEqual(subprocess.run([self.launcher, "--help"], stdout=full, check=False).returncode, 125)
 
+    def test_limits_do_not_hold_for_the_status_line(self):
+        log = self.make("status", "", 0o666)
+        with open(log, "ab") as status:
+            outcome = self.launch("limit fsize 0", self.attempt, options=["--status-fd", str(status.fileno())], status=False,
+                                  pass_fds=[status.fileno()])
+        self.assertEqual((outcome.code, json.loads(log.read_text())["event"]), (0, "starting"))
+
     def test_a_dry_run_stays_within_its_lines(self):
         """Names of kept variables are the caller's to choose."""
         name = "LC_\x1b[31m\nproof         forged"

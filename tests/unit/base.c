@@ -512,13 +512,11 @@ static void a_descriptor_that_was_taken_is_not_closed(void **state)
     {
         auto_close int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
         auto_close int none = -1;
-        auto_file FILE *file = NULL;
 
         assert_true(fd >= 0);
         taken = take_fd(&fd);
         assert_int_equal(fd, -1);
         (void)none;
-        (void)file;
     }
     assert_int_equal(fcntl(taken, F_GETFD), FD_CLOEXEC);
     {
