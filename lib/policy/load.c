@@ -101,7 +101,7 @@ static bool include(struct parser *parser, const struct statement *statement, un
         return false;
     name += is_optional;
     if (!name[0])
-        return complain(parser, &position, "empty file name; expected: %s", "include [-]FILE");
+        return complain(parser, &position, "empty file name; expected: include [-]FILE");
     path = beside(parser, statement->file, name);
     if (!path)
         return out_of_memory(parser);

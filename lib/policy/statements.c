@@ -422,7 +422,7 @@ static bool parse_run(struct parser *parser, const struct statement *statement)
         return false;
     run[statement->count - 1] = NULL;
     if (!run[0][0])
-        return complain(parser, &position, "empty program name; expected: %s", "run PROGRAM [ARGUMENT...]");
+        return complain(parser, &position, "empty program name; expected: run PROGRAM [ARGUMENT...]");
     if (claim_single(parser, statement, SINGLE_RUN, "'run'")) {
         parser->policy->run = run;
         parser->policy->run_count = statement->count - 1;

@@ -2,6 +2,7 @@
  * What the program inherits: descriptors, limits, a terminal that it cannot type into, no capabilities. Each
  * check changes a process for good, so each has a child of its own.
  */
+#include "child.h"
 #include "launch/internal.h"
 
 #include <asm/ioctls.h>
@@ -18,60 +19,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 enum { NOBODY = 65534 };
-
-/* ---- Children: what fails there is said there, and is their exit status ---- */
-
-/* Where a child tells what failed, its own streams being part of the test. */
-static int report_fd = STDERR_FILENO;
-
-#define must(condition) ((condition) ? (void)0 : give_up(__LINE__, #condition))
-
-static void give_up(int line, const char *condition)
-{
-    dprintf(report_fd, "%s:%d: not so: %s (errno: %s)\n", __FILE__, line, condition, strerror(errno));
-    _exit(1);
-}
-
-/* Returns the status of waitpid(2). */
-static int run_child(void (*body)(const void *), const void *context)
-{
-    pid_t child = fork();
-    int status = -1;
-
-    if (child == 0) {
-        report_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
-        alarm(30);
-        body(context);
-        _exit(0);
-    }
-    assert_int_not_equal(child, -1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
-static void in_child(void (*body)(const void *), const void *context)
-{
-    assert_int_equal(run_child(body, context), 0);
-}
-
-/* Skips a test for which something is missing here; where every test is required that is a failure. */
-static void need(bool is_there, const char *what)
-{
-    const char *all = getenv("REQUIRE_ALL");
-
-    if (is_there)
-        return;
-    if (all && *all)
-        fail_msg("there must be %s", what);
-    print_message("there is no %s here\n", what);
-    skip();
-}
 
 static bool is_open(int fd)
 {
@@ -83,7 +31,7 @@ static void must_fail(int result, const struct error *error, const char *message
     must(result == -1);
     must(error->code == LAUNCH_DESCRIPTOR);
     if (strcmp(error->message, message) != 0) {
-        dprintf(report_fd, "got:    %s\nwanted: %s\n", error->message, message);
+        dprintf(CHILD_REPORT_FD, "got:    %s\nwanted: %s\n", error->message, message);
         _exit(1);
     }
 }
@@ -107,7 +55,7 @@ static void guard_closed_streams(const void *context)
 
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         must(dup2(open("/proc/version", O_RDONLY | O_CLOEXEC), fd) == fd);
-    must(syscall(SYS_close_range, STDERR_FILENO + 1, report_fd - 1, 0) == 0);
+    must(syscall(SYS_close_range, STDERR_FILENO + 1, CHILD_REPORT_FD - 1, 0) == 0);
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (closed & 1U << fd)
             close(fd);
@@ -231,7 +179,7 @@ static void pass(const void *context)
         must(dup2(STDIN_FILENO, fd) == fd);
     must(fcntl(PIPE, F_SETFD, FD_CLOEXEC) == 0);
     must(pass_descriptors(&launch, &error) == 0);
-    for (int fd = STDIN_FILENO; fd <= report_fd; fd++)
+    for (int fd = STDIN_FILENO; fd <= CHILD_REPORT_FD; fd++)
         if (is_open(fd))
             must(fcntl(fd, F_GETFD) == (fd <= STDERR_FILENO || fd == PASSED || fd == PIPE ? 0 : FD_CLOEXEC));
     must(is_open(KEPT_BACK));

@@ -1,6 +1,7 @@
 /*
  * launch_grants(): what it tells beforehand, and that the kernel's own answer is the same.
  */
+#include "child.h"
 #include "launch/internal.h"
 
 #include <errno.h>
@@ -9,11 +10,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define READ POLICY_READ_FILE
 #define WRITE POLICY_FS(1)
@@ -66,19 +62,6 @@ static int remove_scene(void **state)
         remove(path);
     }
     return rmdir(scene->top);
-}
-
-/* Skips a test for which something is missing here; where every test is required that is a failure. */
-static void need(bool is_there, const char *what)
-{
-    const char *all = getenv("REQUIRE_ALL");
-
-    if (is_there)
-        return;
-    if (all && *all)
-        fail_msg("there must be %s", what);
-    print_message("there is no %s here\n", what);
-    skip();
 }
 
 /* ---- One question, asked of launch_grants() and of the kernel ---- */

@@ -3,6 +3,7 @@
  * kernel does not do by itself (no Landlock, scopes announced and refused) a seccomp filter or a tracer answers.
  */
 #include "landlock/landlock.h"
+#include "child.h"
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -21,65 +22,15 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 enum { CREATE_RULESET = 444, RESTRICT_SELF = 446, VERSION = 1 };
 enum { EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, BIND_TCP = 1 << 0 };
 enum { MOST_LAYERS = 16, ABI_WITH_NETWORK = 4 };
 
 #define REQUIREMENT "Sandbox requires enabled Landlock ABI 1 or newer: "
 
-/* ---- Children: what fails there is said there, and is their exit status ---- */
-
-#define must(condition) ((condition) ? (void)0 : give_up(__LINE__, #condition))
-
-static void give_up(int line, const char *condition)
-{
-    dprintf(STDERR_FILENO, "%s:%d: not so: %s (errno: %s)\n", __FILE__, line, condition, strerror(errno));
-    _exit(1);
-}
-
-static pid_t start(void (*body)(const void *), const void *context)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        alarm(30);
-        body(context);
-        _exit(0);
-    }
-    return child;
-}
-
-static void in_child(void (*body)(const void *), const void *context)
-{
-    pid_t child = start(body, context);
-    int status;
-
-    assert_int_not_equal(child, -1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
 static long raw_abi(void)
 {
     return syscall(CREATE_RULESET, NULL, 0, VERSION);
-}
-
-/* Skips a test for which something is missing here; where every test is required that is a failure. */
-static void need(bool is_there, const char *what)
-{
-    const char *all = getenv("REQUIRE_ALL");
-
-    if (is_there)
-        return;
-    if (all && *all)
-        fail_msg("there must be %s", what);
-    print_message("there is no %s here\n", what);
-    skip();
 }
 
 static void need_landlock(void)
@@ -552,7 +503,7 @@ static void supervise(const void *context)
     pid_t child;
 
     must(listener >= 0);
-    child = start(create_without_scopes, NULL);
+    child = start_child(create_without_scopes, NULL);
     must(child > 0);
     answer_as_rhel(listener, child, *failure);
     answer_as_rhel(listener, child, *failure);
@@ -615,7 +566,7 @@ static void enosys_without_a_filter_is_a_kernel_without_landlock(void **state)
 
     (void)state;
     need(!is_filtered(), "process without a seccomp filter");
-    child = start(ask_a_kernel_without_landlock, NULL);
+    child = start_child(ask_a_kernel_without_landlock, NULL);
     assert_int_not_equal(child, -1);
     assert_int_equal(take_call_away(child), 0);
 }

@@ -2,6 +2,7 @@
  * lib/launch/walk.c and links.c against real directories and links: a tree of root's on a tmpfs in a mount namespace of
  * this process's own, so that nothing is left behind.
  */
+#include "child.h"
 #include "launch/internal.h"
 
 #include <dirent.h>
@@ -10,11 +11,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define ROOT "/run" /* where the tmpfs is mounted: no link on the way, every directory root's */
 #define NAME_51 "a-name-of-fifty-one-bytes--------------------------"
@@ -144,19 +140,6 @@ static int make_tree(void **state)
     make_chain();
     is_ready = true;
     return 0;
-}
-
-/* Skips a test for which something is missing here; where every test is required that is a failure. */
-static void need(bool is_there, const char *what)
-{
-    const char *all = getenv("REQUIRE_ALL");
-
-    if (is_there)
-        return;
-    if (all && *all)
-        fail_msg("there must be %s", what);
-    print_message("there is no %s here\n", what);
-    skip();
 }
 
 static void need_tree(void)
