@@ -287,3 +287,31 @@ for call in (lambda: os.kill({os.getpid()}, 0), lambda: os.kill(1, 0), lambda: o
             os.close(writing)
         self.assertEqual(lines["Name"].strip(), "landlock-exec")
         self.assertLess(int(lines["VmHWM"].split()[0]), 1024)
+
+    def test_the_official_images_layout(self):
+        """Python in /usr/local, none in /usr/bin: what is here, mounted as the official images have it."""
+        need_root()
+        script = """
+            version=$(readlink -f /usr/bin/python3); version=${version##*/}
+            mount -t tmpfs -o mode=755 tmpfs /usr/local
+            mkdir -p /usr/local/bin /usr/local/lib/$version
+            cp /usr/bin/$version /usr/local/bin/
+            ln -s $version /usr/local/bin/python3
+            mount --bind /usr/lib/$version /usr/local/lib/$version
+            mount -t tmpfs tmpfs /usr/lib/$version
+            mount --bind /bin/false /usr/bin/$version
+            exec /usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
+        """
+        code = """
+import json, math, multiprocessing, os, subprocess, sys
+print(sys.executable, json.__file__.startswith("/usr/local/lib/python3"))
+print(multiprocessing.get_context("spawn").Pool(2).map(math.sqrt, [4, 9]))
+print(subprocess.run("python3 -c 'print(1)'", shell=True, capture_output=True, text=True).stdout, end="")
+try:
+    os.listdir("/etc")
+except OSError as error:
+    print(error.errno)
+"""
+        outcome = self.python(code, uid=0, define=self.chat(), wrapper=("/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh",
+                                                                       "-ec", script, "sh"))
+        self.assert_ran(outcome, "/usr/local/bin/python3 True\n[2.0, 3.0]\n1\n13\n")
