@@ -4,6 +4,20 @@
 #include <search.h>
 #include <string.h>
 
+/* Adds an item of `size` bytes to one of the policy's lists (`list`: the address of its pointer). */
+static bool append(struct parser *parser, void *list, size_t *count, size_t *capacity, const void *item,
+                   size_t size)
+{
+    char *items;
+
+    if (array_reserve(list, capacity, *count, size) < 0)
+        return out_of_memory(parser);
+    memcpy(&items, list, sizeof items);
+    memcpy(items + *count * size, item, size);
+    (*count)++;
+    return true;
+}
+
 /* ---- Words of a statement ---- */
 
 static const struct word *word_at(const struct statement *statement, uint32_t i)
@@ -161,18 +175,6 @@ static const char *path_at(struct parser *parser, const struct statement *statem
     return NULL;
 }
 
-static bool add_path(struct parser *parser, const struct policy_path **list, size_t *count, size_t *capacity,
-                     const struct policy_path *path)
-{
-    struct policy_path *items;
-
-    if (array_reserve(list, capacity, *count, sizeof *path) < 0)
-        return out_of_memory(parser);
-    items = (struct policy_path *)*list;
-    items[(*count)++] = *path;
-    return true;
-}
-
 /* PATH... from word `i` on. */
 static bool paths_from(struct parser *parser, const struct statement *statement, uint32_t i,
                        const struct policy_path **list, size_t *count, size_t *capacity)
@@ -183,7 +185,7 @@ static bool paths_from(struct parser *parser, const struct statement *statement,
         struct policy_path path;
 
         path.path = path_at(parser, statement, i, false, &path.position);
-        is_good &= path.path && add_path(parser, list, count, capacity, &path);
+        is_good &= path.path && append(parser, list, count, capacity, &path, sizeof path);
     }
     return is_good;
 }
@@ -247,11 +249,8 @@ static bool allow_path(struct parser *parser, const struct statement *statement,
     rule.path = path_at(parser, statement, i, true, &rule.position);
     if (!rule.path)
         return false;
-    if (array_reserve(&policy->path_rules, &parser->path_rule_capacity, policy->path_rule_count,
-                      sizeof rule) < 0)
-        return out_of_memory(parser);
-    ((struct policy_path_rule *)policy->path_rules)[policy->path_rule_count++] = rule;
-    return true;
+    return append(parser, &policy->path_rules, &policy->path_rule_count, &parser->path_rule_capacity, &rule,
+                  sizeof rule);
 }
 
 static bool allow_ports(struct parser *parser, const struct statement *statement, uint32_t i,
@@ -262,11 +261,8 @@ static bool allow_ports(struct parser *parser, const struct statement *statement
 
     if (!ports_at(parser, statement, i, &rule.first, &rule.last))
         return false;
-    if (array_reserve(&policy->port_rules, &parser->port_rule_capacity, policy->port_rule_count,
-                      sizeof rule) < 0)
-        return out_of_memory(parser);
-    ((struct policy_port_rule *)policy->port_rules)[policy->port_rule_count++] = rule;
-    return true;
+    return append(parser, &policy->port_rules, &policy->port_rule_count, &parser->port_rule_capacity, &rule,
+                  sizeof rule);
 }
 
 /* The rights of this statement have a fault; what can be told of its paths is told all the same. */
@@ -309,11 +305,8 @@ static bool expect_one(struct parser *parser, const struct statement *statement,
         if (!expectation.path)
             return false;
     }
-    if (array_reserve(&policy->expectations, &parser->expectation_capacity, policy->expectation_count,
-                      sizeof expectation) < 0)
-        return out_of_memory(parser);
-    ((struct policy_expectation *)policy->expectations)[policy->expectation_count++] = expectation;
-    return true;
+    return append(parser, &policy->expectations, &policy->expectation_count, &parser->expectation_capacity,
+                  &expectation, sizeof expectation);
 }
 
 static bool parse_expect(struct parser *parser, const struct statement *statement)
@@ -337,11 +330,8 @@ static bool add_requirement(struct parser *parser, struct policy_requirement req
 {
     struct policy *policy = parser->policy;
 
-    if (array_reserve(&policy->requirements, &parser->requirement_capacity, policy->requirement_count,
-                      sizeof requirement) < 0)
-        return out_of_memory(parser);
-    ((struct policy_requirement *)policy->requirements)[policy->requirement_count++] = requirement;
-    return true;
+    return append(parser, &policy->requirements, &policy->requirement_count, &parser->requirement_capacity,
+                  &requirement, sizeof requirement);
 }
 
 static bool parse_require_abi(struct parser *parser, const struct statement *statement)
@@ -544,10 +534,8 @@ static bool keep_one(struct parser *parser, const struct statement *statement, u
     pattern.name = keep_text(parser, text, length);
     if (!pattern.name)
         return false;
-    if (array_reserve(&policy->kept, &parser->kept_capacity, policy->kept_count, sizeof pattern) < 0)
-        return out_of_memory(parser);
-    ((struct policy_pattern *)policy->kept)[policy->kept_count++] = pattern;
-    return true;
+    return append(parser, &policy->kept, &policy->kept_count, &parser->kept_capacity, &pattern,
+                  sizeof pattern);
 }
 
 /* A node of the tree of settings: found by name, it tells where in the array the assignment stands. */
@@ -678,8 +666,8 @@ static bool add_writable(struct parser *parser, const struct statement *statemen
         return false;
     if (path.path[0] == '/') {
         path.path = path_at(parser, statement, i, false, &path.position);
-        return path.path && add_path(parser, &container->writable, &container->writable_count,
-                                     &parser->writable_capacity, &path);
+        return path.path && append(parser, &container->writable, &container->writable_count,
+                                   &parser->writable_capacity, &path, sizeof path);
     }
     for (size_t k = 0; k < policy_preset_count; k++)
         if (!strcmp(path.path, policy_preset_table[k].name)) {
