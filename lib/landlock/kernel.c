@@ -47,17 +47,15 @@ static int say_missing(struct error *error)
                               "(%s) has none (ENOSYS)",
                   name.release);
         return error_hint(error, "update Docker to 20.10.18 or newer (containerd 1.6, Podman's "
-                                 "containers-common 0.49) and libseccomp to "
-                                 "2.5.2 or newer on the host, then start the container anew");
+                                 "containers-common 0.49) and libseccomp to 2.5.2 or newer on the host, then "
+                                 "start the container anew");
     }
     error_set(error, LANDLOCK_MISSING,
               REQUIREMENT ": kernel %s is not built with it, or it is emulated, as gVisor or an image of "
-                          "another "
-                          "architecture does (ENOSYS)",
+                          "another architecture does (ENOSYS)",
               name.release);
     return error_hint(error, "use a kernel of 5.13 or newer with CONFIG_SECURITY_LANDLOCK=y, an image of the "
-                             "host's architecture and the "
-                             "runtime runc");
+                             "host's architecture and the runtime runc");
 }
 
 static int say_why_not(struct error *error, int failure)
@@ -73,8 +71,8 @@ static int say_why_not(struct error *error, int failure)
     case EPERM:
         error_set(error, LANDLOCK_BLOCKED, REQUIREMENT ": a seccomp profile blocks its system calls (EPERM)");
         return error_hint(error, "allow landlock_create_ruleset, landlock_add_rule and "
-                                 "landlock_restrict_self in the container's seccomp "
-                                 "profile, or use Docker's default profile");
+                                 "landlock_restrict_self in the container's seccomp profile, or use Docker's "
+                                 "default profile");
     default:
         return error_set(error, LANDLOCK_FAILED, REQUIREMENT ": the kernel answers %s", strerror(failure));
     }

@@ -100,8 +100,7 @@ static int load_policy(struct launch *launch, struct error *error)
         return error_hint(error, "the policy's define statements name what can be given");
     if (!first->line)
         return error_hint(error, "--policy FILE names another policy; a policy is a regular file of root's "
-                                 "or the caller's own, "
-                                 "writable by nobody else");
+                                 "or the caller's own, writable by nobody else");
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
 }
 
@@ -113,8 +112,7 @@ static int check_container(struct launch *launch, struct error *error)
     if (launch->abi <= LAST_ABI_WITHOUT_TRUNCATE) {
         error_set(error, LAUNCH_CONTAINER,
                   "container: Landlock ABI %u cannot stop truncation, so the container would have to be "
-                  "checked, "
-                  "which this version cannot",
+                  "checked, which this version cannot",
                   launch->abi);
         return error_hint(error, "use a kernel of Linux 6.2 or newer (Landlock ABI 3)");
     }

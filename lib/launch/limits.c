@@ -15,9 +15,7 @@ static int lower(int resource, rlim_t value, struct error *error)
         return system_error(error, "reading resource limits");
     limit.rlim_cur = least(limit.rlim_cur, value);
     limit.rlim_max = least(limit.rlim_max, value);
-    return setrlimit(resource, &limit) < 0 ? system_error(error, "lowering resource "
-                                                                 "limits")
-                                           : 0;
+    return setrlimit(resource, &limit) < 0 ? system_error(error, "lowering resource limits") : 0;
 }
 
 int set_limits(const struct policy *policy, struct error *error)

@@ -9,8 +9,7 @@ static int say_open(const struct launch *launch, const struct policy_path *named
     policy_error(error, LAUNCH_PRIVATE, launch, &named->position,
                  "%s is private, but a rule lets the program open it as %s", named->path, by);
     return error_hint(error, "take it, and the directories above it, out of the policy's allow statements, "
-                             "or keep "
-                             "the file elsewhere");
+                             "or keep the file elsewhere");
 }
 
 static bool is_open(const struct launch *launch, const char *path)
@@ -152,8 +151,7 @@ int check_privates(const struct launch *launch, struct error *error)
         error_set(error, LAUNCH_PRIVATE, "%s is private, but inside the restriction opening it gives: %s",
                   launch->privates[i].path, fd < 0 ? strerror(errno) : "allowed");
         return error_hint(error, "a rule reaches it by another path (a bind mount, a hard link): take that "
-                                 "out of the policy, or keep the "
-                                 "file elsewhere");
+                                 "out of the policy, or keep the file elsewhere");
     }
     return 0;
 }
@@ -176,8 +174,7 @@ static int say_pipe(const struct launch_private *private, const char *why, struc
 {
     error_set(error, LAUNCH_PRIVATE, "%s: cannot be given to the program: %s", private->path, why);
     return error_hint(error, "keep it below 8 KiB: that always fits a pipe, larger ones only while the user "
-                             "holds few (pipe(7), "
-                             "pipe-user-pages-soft)");
+                             "holds few (pipe(7), pipe-user-pages-soft)");
 }
 
 /* Copies without blocking: what does not fit the pipe cannot be given. */

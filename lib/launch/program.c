@@ -34,8 +34,7 @@ static int say_unusable(const struct launch *launch, const char *name, const cha
     else if (failure == EACCES)
         error_hint(error,
                    "its mode or a noexec mount forbids it, not the policy: chmod +x %s, or name its "
-                   "interpreter "
-                   "(python3 %s)",
+                   "interpreter (python3 %s)",
                    name, name);
     return -1;
 }
@@ -71,8 +70,7 @@ static int search(struct launch *launch, const char *name, struct error *error)
     if (failure == ENOENT)
         error_hint(error,
                    "it was looked for in %s (PATH as the policy sets it): write its whole path, or set PATH "
-                   "in "
-                   "the policy",
+                   "in the policy",
                    path);
     return -1;
 }

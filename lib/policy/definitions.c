@@ -32,8 +32,8 @@ bool check_claims(struct parser *parser, const struct slot *slot)
     while (!((slot->files & ~beaten) >> other & 1))
         other++;
     return complain(parser, &slot->position,
-                    "%s is also given in %s, and neither file includes the other; a file that includes "
-                    "both must decide",
+                    "%s is also given in %s, and neither file includes the other; a file that includes both "
+                    "must decide",
                     slot->what, parser->files[other].name);
 }
 

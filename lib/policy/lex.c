@@ -88,8 +88,7 @@ static bool pass_unusual(struct scan *scan)
     if (utf8_disturbs(here, length))
         return scan_fault(scan, scan->at.offset,
                           "a character that cannot be seen or turns the text round, so that a reader takes "
-                          "the line for another; "
-                          "write its bytes as \\xHH");
+                          "the line for another; write its bytes as \\xHH");
     scan->at.offset += (uint32_t)length;
     return true;
 }

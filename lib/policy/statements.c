@@ -231,8 +231,7 @@ static bool access_at(struct parser *parser, const struct statement *statement, 
     if (*rights & POLICY_ALL_SCOPES)
         return complain(parser, &position,
                         "%s is a scope and has no path or port; expected file rights or network rights (a "
-                        "scope can "
-                        "only be left out: unrestricted %s)",
+                        "scope can only be left out: unrestricted %s)",
                         policy_rights_text(*rights & POLICY_ALL_SCOPES, names), names);
     if (*rights & POLICY_ALL_FS && *rights & POLICY_ALL_NET)
         return complain(parser, &position,
@@ -748,8 +747,8 @@ static bool check_container(struct parser *parser)
     if (is_complete || !parser->has_container)
         return true;
     return complain(parser, &parser->container_position,
-                    "the container is described in part (missing:%s%s%s%s); expected all of container "
-                    "uid, capabilities, read-only and writable, or none",
+                    "the container is described in part (missing:%s%s%s%s); expected all of container uid, "
+                    "capabilities, read-only and writable, or none",
                     has_uid ? "" : " uid", has_capabilities ? "" : " capabilities",
                     parser->has_read_only ? "" : " read-only", parser->has_writable ? "" : " writable");
 }
