@@ -222,8 +222,8 @@ int launch_restrict(struct launch *launch, struct error *error)
 {
     if (drop_capabilities(error) < 0)
         return -1;
-    if (launch_choose_proof(launch, error) <
-        0) /* without capabilities: what they alone open proves nothing */
+    /* without capabilities: what they alone open proves nothing */
+    if (launch_choose_proof(launch, error) < 0)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return system_error(error, "setting no_new_privs");
@@ -255,7 +255,8 @@ int launch_execute(struct launch *launch, struct error *error)
     error_set(error, failure == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: %s",
               launch->program, strerror(failure));
     if (failure == EACCES)
-        error_hint(error, "the policy must allow execute on the program, its ELF loader and, for a script, "
+        error_hint(error, "the policy must allow execute,read_file on the program, its ELF loader and, for a "
+                          "script, "
                           "its interpreter");
     else if (failure == ENOENT)
         error_hint(error, "the program is there, but its interpreter or ELF loader is missing");

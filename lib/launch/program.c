@@ -39,19 +39,23 @@ static int say_unusable(const struct launch *launch, const char *name, const cha
     return -1;
 }
 
-static int use(struct launch *launch, const char *name, struct error *error)
+/* Takes `name` for the program, if it can be executed; *status is what fstatat(2) gives of it. */
+static int use(struct launch *launch, const char *name, struct stat *status, struct error *error)
 {
+    int failure = executability(launch, name, status);
+
+    if (failure)
+        return say_unusable(launch, name, "the program", failure, error);
     launch->program = strdup(name);
     return launch->program ? 0 : system_error(error, "looking for the program");
 }
 
 /* The first executable file of that name in PATH; entries that are not absolute are passed over. */
-static int search(struct launch *launch, const char *name, struct error *error)
+static int search(struct launch *launch, const char *name, struct stat *status, struct error *error)
 {
     const char *path = search_path(launch);
     auto_free char *found = malloc(strlen(path) + strlen(name) + 2);
     int failure = ENOENT;
-    struct stat status;
 
     if (!found)
         return system_error(error, "looking for the program");
@@ -59,9 +63,12 @@ static int search(struct launch *launch, const char *name, struct error *error)
         int length = (int)strcspn(entry, ":"), result;
 
         sprintf(found, "%.*s/%s", length, entry, name);
-        result = entry[0] == '/' ? executability(launch, found, &status) : ENOENT;
-        if (!result)
-            return use(launch, found, error);
+        result = entry[0] == '/' ? executability(launch, found, status) : ENOENT;
+        if (!result) {
+            launch->program = found;
+            found = NULL;
+            return 0;
+        }
         if (result != ENOENT && result != ENOTDIR)
             failure = result;
         entry += length;
@@ -76,17 +83,14 @@ static int search(struct launch *launch, const char *name, struct error *error)
 }
 
 /* Tells beforehand what execve(2) would answer inside the restriction. */
-int check_executable(const struct launch *launch, const char *path, const char *role, struct error *error)
+static int check_grants(const struct launch *launch, const char *path, const char *role,
+                        const struct stat *status, struct error *error)
 {
     policy_rights needed = (POLICY_EXECUTE | POLICY_READ_FILE) & launch->handled;
     auto_free char *real = NULL;
     auto_close int fd = -1;
-    struct stat status;
-    int failure = executability(launch, path, &status);
 
-    if (failure)
-        return say_unusable(launch, path, role, failure, error);
-    if (!(needed & ~granted_on(launch, status.st_dev, status.st_ino)))
+    if (!(needed & ~granted_on(launch, status->st_dev, status->st_ino)))
         return 0;
     fd = openat(launch->directory, path, O_PATH | O_CLOEXEC);
     real = fd < 0 ? NULL : path_of_fd(fd);
@@ -97,15 +101,25 @@ int check_executable(const struct launch *launch, const char *path, const char *
     return error_hint(error, "it is %s; add to the policy: allow execute,read_file %s", role, real);
 }
 
+int check_executable(const struct launch *launch, const char *path, const char *role, struct error *error)
+{
+    struct stat status;
+    int failure = executability(launch, path, &status);
+
+    if (failure)
+        return say_unusable(launch, path, role, failure, error);
+    return check_grants(launch, path, role, &status, error);
+}
+
 int prepare_program(struct launch *launch, struct error *error)
 {
     const char *name = launch->arguments[0];
+    struct stat status;
 
     if (!name[0])
         return error_set(error, LAUNCH_NOT_FOUND, "'': not found: the program's name is empty");
-    if ((strchr(name, '/') ? use : search)(launch, name, error) < 0)
+    if ((strchr(name, '/') ? use : search)(launch, name, &status, error) < 0 ||
+        check_grants(launch, launch->program, "the program", &status, error) < 0)
         return -1;
-    return check_executable(launch, launch->program, "the program", error) < 0
-               ? -1
-               : check_interpreters(launch, error);
+    return check_interpreters(launch, error);
 }
