@@ -115,11 +115,15 @@ int prepare_program(struct launch *launch, struct error *error)
 {
     const char *name = launch->arguments[0];
     struct stat status;
+    int result;
 
     if (!name[0])
         return error_set(error, LAUNCH_NOT_FOUND, "'': not found: the program's name is empty");
-    if ((strchr(name, '/') ? use : search)(launch, name, &status, error) < 0 ||
-        check_grants(launch, launch->program, "the program", &status, error) < 0)
+    if (strchr(name, '/'))
+        result = use(launch, name, &status, error);
+    else
+        result = search(launch, name, &status, error);
+    if (result < 0 || check_grants(launch, launch->program, "the program", &status, error) < 0)
         return -1;
     return check_interpreters(launch, error);
 }
