@@ -57,8 +57,10 @@ static int search(struct launch *launch, const char *name, struct stat *status, 
     auto_free char *found = malloc(strlen(path) + strlen(name) + 2);
     int failure = ENOENT;
 
-    if (!found)
-        return system_error(error, "looking for the program");
+    if (!found) {
+        system_error(error, "looking for the program");
+        return -1;
+    }
     for (const char *entry = path; *entry; entry += *entry == ':') {
         int length = (int)strcspn(entry, ":"), result;
 
