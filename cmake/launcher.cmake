@@ -31,14 +31,15 @@ endfunction()
 
 function(add_launcher target libc)
     file(GLOB sources CONFIGURE_DEPENDS cmd/landlock-exec/*.c lib/base/*.c lib/policy/*.c lib/landlock/*.c lib/launch/*.c)
+    list(APPEND sources lib/container/exchange.c) # what it says to its helper; the helper has the rest, and the libraries
     if(NOT libc STREQUAL dynamic)
         list(APPEND sources ${CMAKE_SOURCE_DIR}/lib/arena/arena.c) # the sanitizers bring their own malloc
     endif()
     add_executable(${target} ${sources})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF) # the flags below say which kind
     target_include_directories(${target} PRIVATE lib)
-    target_compile_definitions(${target} PRIVATE _GNU_SOURCE PROJECT_VERSION="${PROJECT_VERSION}"
-                               DEFAULT_POLICY="${CMAKE_INSTALL_FULL_SYSCONFDIR}/landlock-exec/default.policy")
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE PROJECT_VERSION="${PROJECT_VERSION}" ${check_container}
+                               DEFAULT_POLICY="${policy_folder}/default.policy")
     target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables)
     target_link_options(${target} PRIVATE -Wl,--gc-sections)
     harden(${target})

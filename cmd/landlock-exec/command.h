@@ -28,6 +28,9 @@ int write_status(int fd, const char *event, const struct options *options, const
 /* The faults of a policy that was refused, a line each. */
 void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics) __attribute__((cold));
 
+/* What is amiss with the container, where that is more than the refusal itself says: two lines each. */
+void write_findings(int fd, const struct container_findings *findings) __attribute__((cold));
+
 /* For --verbose, to standard error: what was read, and how it is enforced. */
 void tell_preparation(const struct launch *launch) __attribute__((cold));
 void tell_restriction(const struct launch *launch) __attribute__((cold));

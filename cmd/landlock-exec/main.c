@@ -16,6 +16,7 @@ static int refuse(const struct options *options, const struct launch *launch, co
         write_status(options->request.status_fd, "refused", options, launch, error);
     if (may_speak(options)) {
         write_diagnostics(STDERR_FILENO, &launch->diagnostics);
+        write_findings(STDERR_FILENO, &launch->findings);
         text_write_line(STDERR_FILENO, "landlock-exec: ", error->message);
         if (error->hint[0])
             text_write_line(STDERR_FILENO, "landlock-exec: hint: ", error->hint);

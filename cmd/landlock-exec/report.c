@@ -65,6 +65,19 @@ static const char *container_text(const struct launch *launch)
     return texts[launch->container];
 }
 
+static void add_findings(FILE *out, const struct container_findings *findings)
+{
+    fputs(",\"findings\":[", out);
+    for (size_t i = 0; i < findings->count; i++) {
+        fputs(i ? ",{\"message\":" : "{\"message\":", out);
+        text_write_json(out, findings->items[i].message);
+        fputs(",\"hint\":", out);
+        text_write_json(out, findings->items[i].hint);
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
 static void write_json(FILE *out, const char *event, const struct options *options,
                        const struct launch *launch, const struct error *error)
 {
@@ -79,6 +92,7 @@ static void write_json(FILE *out, const char *event, const struct options *optio
     add_rights(out, "not_granted", launch->not_granted);
     add_rights(out, "unrestricted", launch->policy ? launch->policy->unrestricted : 0);
     add_text(out, "container", container_text(launch));
+    add_findings(out, &launch->findings);
     add_text(out, "proof", launch->proof ? launch->proof->name : "none");
     add_warnings(out, options, launch);
     fputs("}\n", out);
@@ -110,6 +124,16 @@ void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics)
     policy_diagnostics_write(out, diagnostics);
     if (fclose(out) == 0)
         write_all(fd, text, size);
+}
+
+void write_findings(int fd, const struct container_findings *findings)
+{
+    if (findings->count < 2)
+        return;
+    for (size_t i = 0; i < findings->count; i++) {
+        text_write_line(fd, "landlock-exec: container: ", findings->items[i].message);
+        text_write_line(fd, "landlock-exec: hint: ", findings->items[i].hint);
+    }
 }
 
 /* ---- --verbose and --dry-run ---- */
@@ -150,6 +174,7 @@ void tell_preparation(const struct launch *launch)
     tell_rights("unrestricted, as the policy says", launch->policy->unrestricted);
     for (size_t i = 0; i < launch->skipped_count; i++)
         tell("skipped, missing: %s", launch->skipped[i].path);
+    tell("container: %s", container_text(launch));
     tell("program: %s", launch->program);
 }
 

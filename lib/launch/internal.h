@@ -13,6 +13,7 @@
 struct object {
     uint64_t device, inode;
     uint64_t mount; /* as in /proc/self/mountinfo; 0: the kernel does not tell */
+    bool is_mount_root;
     uid_t uid;
     mode_t mode;
     uint32_t links;
@@ -114,6 +115,27 @@ int prepare_environment(struct launch *launch, struct error *error);
 int prepare_arguments(struct launch *launch, struct error *error);
 int prepare_program(struct launch *launch, struct error *error);
 
+/* ---- container.c, helper.c ---- */
+
+/* Where the container must be checked: opens the paths by which the policy describes it. */
+int prepare_container(struct launch *launch, struct walker *walker, struct error *error);
+
+/* Where it must be: has it checked. The findings, if any, are in `launch`. */
+int check_container(struct launch *launch, struct error *error);
+
+/* What the helper said, and how it ended. */
+struct helper_answer {
+    char *bytes; /* of its standard output; to be freed */
+    size_t size;
+    int status;           /* as of waitpid(2) */
+    char complaint[1024]; /* the beginning of its standard error */
+};
+
+/* Runs the helper with `arguments` and nothing of the caller's: an empty environment, no descriptor but its standard ones. A helper
+ * that is missing, others could have written, or that does not end in time is an error, and none is left running. 0, or -1
+ * and `error`. */
+int run_helper(char *const *arguments, struct helper_answer *answer, struct error *error);
+
 /* ---- program.c, interpreter.c ---- */
 
 /* Whether execve(2) will be allowed what it needs on `path`, seen from the program's working directory; `role` says for a hint
@@ -138,6 +160,10 @@ int set_limits(const struct policy *policy, struct error *error);
 int pass_descriptors(const struct launch *launch, struct error *error);
 
 /* ---- Small things ---- */
+
+/* Whether the policy lets the program do all of `rights` at an absolute path without symbolic links, whether this kernel can
+ * restrict them or not. */
+bool policy_grants(const struct launch *launch, const char *path, policy_rights rights);
 
 /* What the rules grant on an object itself. */
 policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t inode);

@@ -104,27 +104,6 @@ static int load_policy(struct launch *launch, struct error *error)
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
 }
 
-/* Until the container can be checked, what needs the check is refused. */
-static int check_container(struct launch *launch, struct error *error)
-{
-    enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
-
-    if (launch->abi <= LAST_ABI_WITHOUT_TRUNCATE) {
-        error_set(error, LAUNCH_CONTAINER,
-                  "container: Landlock ABI %u cannot stop truncation, so the container would have to be "
-                  "checked, which this version cannot",
-                  launch->abi);
-        return error_hint(error, "use a kernel of Linux 6.2 or newer (Landlock ABI 3)");
-    }
-    if (launch->policy->container.check == POLICY_CHECK_ALWAYS) {
-        error_set(error, LAUNCH_CONTAINER,
-                  "container: the policy says 'container check always', which this version cannot");
-        return error_hint(error, "take the statement out of the policy");
-    }
-    launch->container = LAUNCH_CONTAINER_NOT_NEEDED;
-    return 0;
-}
-
 int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error)
 {
     struct walker walker = {0};
@@ -136,9 +115,10 @@ int launch_prepare(struct launch *launch, const struct launch_request *request, 
     result = load_policy(launch, error) < 0 || prepare_landlock(launch, error) < 0 ||
                      prepare_rules(launch, &walker, error) < 0 ||
                      prepare_directory(launch, &walker, error) < 0 ||
-                     prepare_privates(launch, &walker, error) < 0 || walk_check(&walker, error) < 0 ||
-                     check_container(launch, error) < 0 || prepare_environment(launch, error) < 0 ||
-                     prepare_arguments(launch, error) < 0 || prepare_program(launch, error) < 0
+                     prepare_privates(launch, &walker, error) < 0 ||
+                     prepare_container(launch, &walker, error) < 0 || walk_check(&walker, error) < 0 ||
+                     prepare_environment(launch, error) < 0 || prepare_arguments(launch, error) < 0 ||
+                     prepare_program(launch, error) < 0 || check_container(launch, error) < 0
                  ? -1
                  : 0;
     walk_free(&walker);
@@ -278,6 +258,8 @@ void launch_free(struct launch *launch)
         close(launch->pipes[i].fd);
     free(launch->pipes);
     free(launch->privates);
+    container_expectation_free(&launch->expectation);
+    container_findings_free(&launch->findings);
     free(launch->grants);
     free(launch->skipped);
     free(launch->arguments);

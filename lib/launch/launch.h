@@ -5,7 +5,7 @@
  *
  *     launch_guard_streams, launch_guard
  *                         the caller's descriptors; no privilege gained by executing the launcher itself
- *     launch_prepare      policy, ABI, rule paths, directory, private files, links, container, environment, arguments, program
+ *     launch_prepare      policy, ABI, rule paths, directory, private files, links, environment, arguments, program, container
  *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files
  *     launch_enter        directory, descriptors
  *     launch_execute      limits; becomes the program
@@ -16,6 +16,7 @@
 #define LAUNCH_H
 
 #include "base/base.h"
+#include "container/container.h"
 #include "landlock/landlock.h"
 #include "policy/policy.h"
 
@@ -69,7 +70,7 @@ struct launch_request {
     char *const *environment;
 };
 
-/* An object of the file system, and what a rule grants on it and, for a directory, below it. */
+/* An object of the file system, and what a rule grants on it and, for a directory, below it: also what this kernel cannot restrict. */
 struct launch_grant {
     uint64_t device, inode, mount;
     policy_rights rights;
@@ -118,6 +119,9 @@ struct launch {
     char **environment;
     char *program; /* the path to be executed */
     enum launch_container container;
+    struct container_expectation
+        expectation;                    /* where the container must be checked; the paths are the policy's */
+    struct container_findings findings; /* why it is refused */
     const struct landlock_attempt *proof; /* NULL: the policy denies nothing that could be tried */
     bool is_terminal;                     /* a descriptor of the program is a terminal */
     bool is_root;                         /* UID 0 of the initial user namespace */

@@ -18,7 +18,7 @@ struct kernel_statx {
 };
 _Static_assert(sizeof(struct kernel_statx) == 256, "the size of struct statx");
 
-enum { EMPTY_PATH = 0x1000, BASIC_STATS = 0x7ff, MOUNT_ID = 0x1000 };
+enum { EMPTY_PATH = 0x1000, BASIC_STATS = 0x7ff, MOUNT_ID = 0x1000, MOUNT_ROOT = 0x2000 };
 
 int object_of(int fd, struct object *object)
 {
@@ -34,6 +34,7 @@ int object_of(int fd, struct object *object)
     *object = (struct object){.device = makedev(status.device_major, status.device_minor),
                               .inode = status.inode,
                               .mount = status.mask & MOUNT_ID ? status.mount : 0,
+                              .is_mount_root = status.attributes & status.attributes_mask & MOUNT_ROOT,
                               .uid = status.uid,
                               .mode = status.mode,
                               .links = status.links};

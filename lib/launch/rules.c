@@ -77,9 +77,10 @@ static int add_rule(struct launch *launch, struct walker *walker, const struct p
     if (!S_ISDIR(object.mode) && rights_for_file(launch, rule, &rights, error) < 0)
         return -1;
     launch->not_granted |= rights & POLICY_REFER & ~launch->handled;
+    if (add_grant(launch, &object, rights) < 0)
+        return system_error(error, "reading rules");
     rights &= launch->handled;
-    if (add_grant(launch, &object, rights) < 0 ||
-        (rights & policy_rights_that_create() && walk_note_creatable(walker, &object, rule->path) < 0))
+    if ((rights & policy_rights_that_create()) && walk_note_creatable(walker, &object, rule->path) < 0)
         return system_error(error, "reading rules");
     if (rights && landlock_allow_path(launch->ruleset, fd, policy_rights_fs(rights)) < 0)
         return policy_error(error, LAUNCH_PATH, launch, &rule->position,
@@ -198,12 +199,11 @@ policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t 
     return rights;
 }
 
-bool launch_grants(const struct launch *launch, const char *path, policy_rights rights)
+bool policy_grants(const struct launch *launch, const char *path, policy_rights rights)
 {
     char *ancestor = strdupa(path);
     struct stat status;
 
-    rights &= launch->handled;
     while (rights) {
         char *slash = strrchr(ancestor, '/');
 
@@ -214,4 +214,9 @@ bool launch_grants(const struct launch *launch, const char *path, policy_rights 
         slash[slash == ancestor] = '\0';
     }
     return !rights;
+}
+
+bool launch_grants(const struct launch *launch, const char *path, policy_rights rights)
+{
+    return policy_grants(launch, path, rights & launch->handled);
 }

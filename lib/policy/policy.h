@@ -106,6 +106,7 @@ extern const size_t policy_group_count;
 #define POLICY_READ_FILE POLICY_FS(2)
 #define POLICY_READ_DIR POLICY_FS(3)
 #define POLICY_REFER POLICY_FS(13)
+#define POLICY_TRUNCATE POLICY_FS(14)
 #define POLICY_BIND_TCP POLICY_NET(0)
 
 /* What ABI `abi` (1 or more; above POLICY_NEWEST_ABI: as that) can restrict. */

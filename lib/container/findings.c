@@ -1,0 +1,92 @@
+#include "container/internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* What restores it, with Docker's options (Podman's are the same) and with bubblewrap's. `@` stands for the subject. */
+static const struct {
+    const char *docker, *bubblewrap;
+} remedies[] = {
+    [REMEDY_USER] = {"--user @:@", "--unshare-user --uid @ --gid @"},
+    [REMEDY_CAPABILITIES] = {"--cap-drop ALL, and neither --privileged nor --cap-add", "--cap-drop ALL, "
+                                                                                       "started as an "
+                                                                                       "ordinary user"},
+    [REMEDY_READ_ONLY_ROOT] = {"--read-only", "--remount-ro / (or --ro-bind in place of --bind)"},
+    [REMEDY_READ_ONLY] = {"--read-only, and :ro at the end of a -v that mounts it (-v SOURCE:@:ro)", "--ro-"
+                                                                                                     "bind "
+                                                                                                     "SOURCE "
+                                                                                                     "@"},
+    [REMEDY_UNLISTED] = {"run it in a container, whose root is a mount, not in a chroot", "run it in a "
+                                                                                          "container, whose "
+                                                                                          "root is a mount, "
+                                                                                          "not in a chroot"},
+    [REMEDY_WRITABLE] = {"leave out what mounts it (-v, --mount, --tmpfs, --volumes-from, a VOLUME of the "
+                         "image), or mount it "
+                         "read-only (:ro); if the program may write all of it, say in local.policy: allow "
+                         "write @ and: "
+                         "container writable @",
+                         "leave out what mounts it (--bind, --dev-bind, --tmpfs), or use --ro-bind; if the "
+                         "program may write all "
+                         "of it, say in local.policy: allow write @ and: container writable @"},
+    [REMEDY_KERNEL_MOUNT] = {"neither --privileged nor --security-opt systempaths=unconfined, nor a -v on it",
+                             "--ro-bind in place of --bind, or leave it out"},
+    [REMEDY_SHARED_MEMORY] = {"neither --ipc=host nor a --tmpfs or -v on @; --shm-size sets its size",
+                              "leave it out, or say in local.policy: container writable @"},
+    [REMEDY_RUNTIME_MOUNT] = {"no -v, --mount or --tmpfs on @", "no --bind or --tmpfs on @"},
+    [REMEDY_NOT_ALLOWED] = {"mount only what the program may write, or say in the policy: allow write @",
+                            "bind only what the program may write, or say in the policy: allow write @"},
+    [REMEDY_PART] = {"mount @ itself (-v DIRECTORY:@) and not what is above it", "bind @ itself (--bind "
+                                                                                 "DIRECTORY @) and not what "
+                                                                                 "is above it"},
+    [REMEDY_SOCKET] = {"no -v or --mount on @", "no --bind or --ro-bind on @"},
+};
+
+static void put_remedy(FILE *out, const char *text, const char *subject)
+{
+    for (; *text; text++)
+        if (*text == '@')
+            fputs(subject, out);
+        else
+            putc(*text, out);
+}
+
+static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
+{
+    bool has_docker = presets & (CONTAINER_DOCKER | CONTAINER_PODMAN) || !presets;
+    bool has_bubblewrap = presets & CONTAINER_BUBBLEWRAP;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (has_docker) {
+        fputs(presets == CONTAINER_PODMAN ? "podman run: " : "docker run: ", out);
+        put_remedy(out, remedies[remedy].docker, subject);
+    }
+    if (has_bubblewrap) {
+        fputs(has_docker ? "; bwrap: " : "bwrap: ", out);
+        put_remedy(out, remedies[remedy].bubblewrap, subject);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int find(struct check *check, enum remedy remedy, const char *subject, const char *format, ...)
+{
+    struct container_findings *findings = check->findings;
+    struct container_finding finding = {0};
+    va_list arguments;
+
+    if (array_reserve(&findings->items, &findings->capacity, findings->count, sizeof *findings->items) < 0)
+        return -1;
+    va_start(arguments, format);
+    if (vasprintf(&finding.message, format, arguments) < 0)
+        finding.message = NULL;
+    va_end(arguments);
+    finding.hint = hint_of(check->expectation->presets, remedy, subject);
+    findings->items[findings->count++] = finding;
+    return finding.message && finding.hint ? 0 : -1;
+}

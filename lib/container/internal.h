@@ -1,0 +1,49 @@
+/* Shared by the files of lib/container, and by nobody else. */
+#ifndef CONTAINER_INTERNAL_H
+#define CONTAINER_INTERNAL_H
+
+#include "container/container.h"
+
+/* A check under way. A function that adds findings returns 0, or -1 when memory ran out. */
+struct check {
+    const struct container_expectation *expectation;
+    pid_t pid;
+    struct container_findings *findings;
+};
+
+/* What kind of thing is amiss, and so what restores it. */
+enum remedy {
+    REMEDY_USER,
+    REMEDY_CAPABILITIES,
+    REMEDY_READ_ONLY_ROOT,
+    REMEDY_READ_ONLY,
+    REMEDY_UNLISTED,
+    REMEDY_WRITABLE,
+    REMEDY_KERNEL_MOUNT,
+    REMEDY_SHARED_MEMORY,
+    REMEDY_RUNTIME_MOUNT,
+    REMEDY_NOT_ALLOWED,
+    REMEDY_PART,
+    REMEDY_SOCKET
+};
+
+/* Adds a finding. `subject` is what stands for `@` in the remedy's text. */
+int find(struct check *check, enum remedy remedy, const char *subject, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Of the user and the capability sets. -1 and `error`. */
+int check_process(struct check *check, struct error *error);
+
+/* Of the mounts. -1 and `error`. */
+int check_mounts(struct check *check, struct error *error);
+
+/* ---- presets.c ---- */
+
+/* Whether a writable mount is one of the presets' own. */
+bool is_known_mount(unsigned presets, const char *point, const char *type, const char *root,
+                    const char *source);
+
+/* Whether the presets know a writable mount at that point, whatever is mounted there now. */
+bool has_known_mount(unsigned presets, const char *point);
+
+#endif

@@ -1,0 +1,225 @@
+#include "container/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libmount/libmount.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* One line of /proc/self/mountinfo. */
+struct mount_line {
+    uint64_t id;
+    const char *point, *type, *root, *source;
+    bool is_writable;
+};
+
+/* What stands at a mount point now. */
+struct seen {
+    bool is_socket, is_hidden;
+};
+
+/* ---- libmount ---- */
+
+static void free_table(struct libmnt_table **table)
+{
+    mnt_unref_table(*table);
+}
+
+/* A line that libmount does not understand might be the one that matters. */
+static int refuse_line(struct libmnt_table *table, const char *file, int line)
+{
+    (void)table;
+    (void)file;
+    (void)line;
+    return -1;
+}
+
+static struct libmnt_table *read_table(struct error *error)
+{
+    struct libmnt_table *table = mnt_new_table();
+
+    if (table && mnt_table_set_parser_errcb(table, refuse_line) == 0 &&
+        mnt_table_parse_file(table, "/proc/self/mountinfo") == 0 && mnt_table_get_nents(table) > 0)
+        return table;
+    mnt_unref_table(table);
+    error_set(error, 1, "/proc/self/mountinfo: cannot be read");
+    return NULL;
+}
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+/* The option of the mount itself, the sixth field: those after the " - " are the file system's, and say rw for a mount that is
+ * read-only. What cannot be told is writable. */
+static bool is_writable(struct libmnt_fs *fs)
+{
+    const char *options = mnt_fs_get_vfs_options(fs);
+
+    return !options || mnt_optstr_get_option(options, "ro", NULL, NULL) != 0;
+}
+
+static struct mount_line line_of(struct libmnt_fs *fs)
+{
+    return (struct mount_line){.id = (uint64_t)mnt_fs_get_id(fs),
+                               .point = text_of(mnt_fs_get_target(fs)),
+                               .type = text_of(mnt_fs_get_fstype(fs)),
+                               .root = text_of(mnt_fs_get_root(fs)),
+                               .source = text_of(mnt_fs_get_source(fs)),
+                               .is_writable = is_writable(fs)};
+}
+
+/* ---- The read-only paths ---- */
+
+static int check_read_only(struct check *check, struct libmnt_table *table,
+                           const struct container_place *place)
+{
+    bool is_root = !strcmp(place->path, "/");
+    struct libmnt_iter *at = mnt_new_iter(MNT_ITER_FORWARD);
+    struct mount_line line = {0};
+    struct libmnt_fs *fs;
+    bool is_found = false;
+
+    while (at && !is_found && mnt_table_next_fs(table, at, &fs) == 0) {
+        line = line_of(fs);
+        is_found = line.id == place->mount;
+    }
+    mnt_free_iter(at);
+    if (!is_found)
+        return find(check, REMEDY_UNLISTED, place->path,
+                    "%s lies on a mount that /proc/self/mountinfo does not list", place->path);
+    if (!line.is_writable)
+        return 0;
+    if (!strcmp(line.point, place->path))
+        return find(check, is_root ? REMEDY_READ_ONLY_ROOT : REMEDY_READ_ONLY, place->path,
+                    "%s must be read-only, and is mounted writable", place->path);
+    return find(check, REMEDY_READ_ONLY, place->path,
+                "%s must be read-only, and lies on %s, which is mounted writable", place->path, line.point);
+}
+
+/* ---- The writable mounts ---- */
+
+static bool is_of_the_kernel(const char *type)
+{
+    static const char *const types[] = {
+        "proc",     "sysfs",  "cgroup", "cgroup2",  "securityfs", "debugfs", "tracefs", "bpf",
+        "efivarfs", "mqueue", "devpts", "devtmpfs", "configfs",   "pstore",  "fusectl", "selinuxfs"};
+
+    for (size_t i = 0; i < array_size(types); i++)
+        if (!strcmp(type, types[i]))
+            return true;
+    return false;
+}
+
+static const struct container_place *named_in(const struct container_expectation *expectation,
+                                              const struct mount_line *line)
+{
+    const struct container_place *found = NULL;
+
+    for (size_t i = 0; i < expectation->writable_count; i++)
+        if (expectation->writable[i].mount == line->id && (!found || expectation->writable[i].is_mount_point))
+            found = &expectation->writable[i];
+    return found;
+}
+
+static enum remedy remedy_for(const struct mount_line *line, bool is_known_point)
+{
+    if (!strcmp(line->point, "/dev/shm"))
+        return REMEDY_SHARED_MEMORY;
+    if (is_known_point)
+        return REMEDY_RUNTIME_MOUNT;
+    return is_of_the_kernel(line->type) ? REMEDY_KERNEL_MOUNT : REMEDY_WRITABLE;
+}
+
+static int find_stranger(struct check *check, const struct mount_line *line, bool is_hidden)
+{
+    bool is_known_point = has_known_mount(check->expectation->presets, line->point);
+
+    return find(check, remedy_for(line, is_known_point), line->point,
+                "%s%s is a writable mount%s (%s, source %s, root %s)", line->point,
+                is_hidden ? ", hidden under another mount," : "",
+                is_known_point ? ", but not the one that the runtime itself makes there"
+                               : " that the policy does not name",
+                line->type, line->source, line->root);
+}
+
+static int check_writable(struct check *check, const struct mount_line *line, bool is_hidden)
+{
+    const struct container_place *named = named_in(check->expectation, line);
+
+    if (is_known_mount(check->expectation->presets, line->point, line->type, line->root, line->source))
+        return 0;
+    if (!named)
+        return find_stranger(check, line, is_hidden);
+    if (!named->is_mount_point)
+        return find(check, REMEDY_PART, named->path,
+                    "%s is a writable mount, of which %s, which the policy names, is only a part",
+                    line->point, named->path);
+    if (!named->is_allowed)
+        return find(check, REMEDY_NOT_ALLOWED, named->path,
+                    "%s is a writable mount that the policy names, but does not let the program write and "
+                    "truncate as a whole",
+                    named->path);
+    return 0;
+}
+
+/* ---- Sockets, and what is hidden ---- */
+
+/* 0, or -1 with errno where it cannot be told what the program would find there. */
+static int look_at(const struct mount_line *line, struct seen *seen)
+{
+    struct statx status;
+
+    *seen = (struct seen){0};
+    if (statx(AT_FDCWD, line->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+              STATX_TYPE | STATX_MNT_ID, &status) < 0)
+        return errno == EACCES || errno == ENOENT || errno == ENOTDIR ? 0
+                                                                      : -1; /* nor can the program reach it */
+    seen->is_socket = S_ISSOCK(status.stx_mode);
+    seen->is_hidden = status.stx_mask & STATX_MNT_ID && status.stx_mnt_id != line->id;
+    return 0;
+}
+
+static int check_mount(struct check *check, const struct mount_line *line, struct error *error)
+{
+    struct seen seen;
+    int result = 0;
+
+    if (look_at(line, &seen) < 0)
+        return error_set(error, 1, "%s: cannot be looked at: %s", line->point, strerror(errno));
+    if (seen.is_socket && !seen.is_hidden)
+        result =
+            find(check, REMEDY_SOCKET, line->point,
+                 "%s is a socket: it could be connected to, whether mounted read-only or not", line->point);
+    else if (line->is_writable)
+        result = check_writable(check, line, seen.is_hidden);
+    return result < 0 ? error_set(error, 1, "out of memory") : 0;
+}
+
+static int check_each(struct check *check, struct libmnt_table *table, struct error *error)
+{
+    struct libmnt_iter *at = mnt_new_iter(MNT_ITER_FORWARD);
+    struct libmnt_fs *fs;
+    int result = at ? 0 : error_set(error, 1, "out of memory");
+
+    while (result == 0 && mnt_table_next_fs(table, at, &fs) == 0) {
+        struct mount_line line = line_of(fs);
+
+        result = check_mount(check, &line, error);
+    }
+    mnt_free_iter(at);
+    return result;
+}
+
+int check_mounts(struct check *check, struct error *error)
+{
+    __attribute__((cleanup(free_table))) struct libmnt_table *table = read_table(error);
+
+    if (!table)
+        return -1;
+    for (size_t i = 0; i < check->expectation->read_only_count; i++)
+        if (check_read_only(check, table, &check->expectation->read_only[i]) < 0)
+            return error_set(error, 1, "out of memory");
+    return check_each(check, table, error);
+}

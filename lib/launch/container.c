@@ -1,0 +1,177 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
+
+static bool must_be_checked(const struct launch *launch)
+{
+    return launch->abi <= LAST_ABI_WITHOUT_TRUNCATE || launch->policy->container.check == POLICY_CHECK_ALWAYS;
+}
+
+/* Why, for a message. */
+static const char *cause(const struct launch *launch, char text[static 64])
+{
+    if (launch->abi > LAST_ABI_WITHOUT_TRUNCATE)
+        return "the policy says 'container check always'";
+    snprintf(text, 64, "Landlock ABI %u cannot stop truncation", launch->abi);
+    return text;
+}
+
+/* ---- What the policy describes ---- */
+
+static int look_up(struct launch *launch, struct walker *walker, const struct policy_path *named, int *fd,
+                   struct object *object, struct error *error)
+{
+    *fd = open_named(launch, walker, named->path, &named->position, error);
+    if (*fd < 0)
+        return -1;
+    return object_of(*fd, object) < 0 ? system_error(error, named->path) : 0;
+}
+
+static int add_read_only(struct launch *launch, struct walker *walker, const struct policy_path *named,
+                         struct error *error)
+{
+    struct container_expectation *expectation = &launch->expectation;
+    auto_close int fd = -1;
+    struct object object;
+    struct container_place place = {.path = named->path};
+
+    if (look_up(launch, walker, named, &fd, &object, error) < 0)
+        return -1;
+    place.mount = object.mount;
+    if (container_add_place(&expectation->read_only, &expectation->read_only_count,
+                            &expectation->read_only_capacity, &place) < 0)
+        return system_error(error, named->path);
+    return 0;
+}
+
+/* Below ABI 3 all of a writable mount can be truncated, so all of it must be the program's to write: the rules that give that
+ * must reach the mount's root itself. */
+static int add_writable(struct launch *launch, struct walker *walker, const struct policy_path *named,
+                        struct error *error)
+{
+    const policy_rights write = POLICY_WRITE_FILE | POLICY_TRUNCATE;
+    struct container_expectation *expectation = &launch->expectation;
+    auto_close int fd = -1;
+    auto_free char *real = NULL;
+    struct object object;
+    struct container_place place = {.path = named->path};
+
+    if (look_up(launch, walker, named, &fd, &object, error) < 0)
+        return -1;
+    real = path_of_fd(fd);
+    if (!real)
+        return error_set(error, LAUNCH_CONTAINER, "container: %s: its check needs /proc: %s", named->path,
+                         strerror(errno));
+    place.mount = object.mount;
+    place.is_mount_point = object.is_mount_root;
+    place.is_allowed = policy_grants(launch, real, write);
+    if (container_add_place(&expectation->writable, &expectation->writable_count,
+                            &expectation->writable_capacity, &place) < 0)
+        return system_error(error, named->path);
+    return 0;
+}
+
+static unsigned presets_of(const struct policy_container *container)
+{
+    unsigned presets = 0;
+
+    for (size_t i = 0; i < policy_preset_count; i++)
+        if (container->presets & policy_preset_table[i].bit)
+            presets |= container_preset(policy_preset_table[i].name);
+    return presets;
+}
+
+int prepare_container(struct launch *launch, struct walker *walker, struct error *error)
+{
+    const struct policy_container *container = &launch->policy->container;
+    char text[64];
+
+    if (!must_be_checked(launch))
+        return 0;
+    if (!container->is_described) {
+        error_set(error, LAUNCH_CONTAINER,
+                  "container: %s, and the policy does not describe the container that would be checked",
+                  cause(launch, text));
+        return error_hint(error, "describe it (container uid, capabilities, read-only and writable: "
+                                 "landlock-exec.policy(5)), or use a kernel of Linux 6.2 or newer");
+    }
+    launch->expectation.uid = container->uid;
+    launch->expectation.presets = presets_of(container);
+    for (size_t i = 0; i < container->read_only_count; i++)
+        if (add_read_only(launch, walker, &container->read_only[i], error) < 0)
+            return -1;
+    for (size_t i = 0; i < container->writable_count; i++)
+        if (add_writable(launch, walker, &container->writable[i], error) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- What the helper says ---- */
+
+static int say_failed(const struct helper_answer *answer, struct error *error)
+{
+    char text[64];
+
+    if (WIFSIGNALED(answer->status))
+        snprintf(text, sizeof text, "killed by signal %d", WTERMSIG(answer->status));
+    else
+        snprintf(text, sizeof text, "exit status %d", WEXITSTATUS(answer->status));
+    error_set(error, LAUNCH_CONTAINER, "container: the check failed (%s)%s%s", text,
+              answer->complaint[0] ? ": " : "", answer->complaint);
+    return error_hint(error, CHECK_CONTAINER " needs /proc and the libraries libcap-ng and libmount "
+                                             "(packages "
+                                             "libcap-ng0, libmount1); ldd shows which are missing");
+}
+
+static int say_findings(const struct launch *launch, struct error *error)
+{
+    size_t count = launch->findings.count;
+    char text[64];
+
+    error_set(error, LAUNCH_CONTAINER,
+              "container: %zu finding%s, the first: %s; it must be checked because %s", count,
+              count > 1 ? "s" : "", launch->findings.items[0].message, cause(launch, text));
+    return error_hint(error, "%s", launch->findings.items[0].hint);
+}
+
+/* Only a helper that ended well and said nothing has found nothing; only one that says so and says what has found something. */
+static int judge(struct launch *launch, const struct helper_answer *answer, struct error *error)
+{
+    bool has_exited = WIFEXITED(answer->status);
+
+    if (container_read_findings(answer->bytes, answer->size, &launch->findings) < 0)
+        return errno == ENOMEM ? system_error(error, "container") : say_failed(answer, error);
+    if (has_exited && WEXITSTATUS(answer->status) == CONTAINER_FINE && !launch->findings.count) {
+        launch->container = LAUNCH_CONTAINER_CHECKED;
+        return 0;
+    }
+    if (has_exited && WEXITSTATUS(answer->status) == CONTAINER_HAS_FINDINGS && launch->findings.count)
+        return say_findings(launch, error);
+    container_findings_free(&launch->findings);
+    return say_failed(answer, error);
+}
+
+int check_container(struct launch *launch, struct error *error)
+{
+    struct helper_answer answer = {0};
+    char **arguments;
+    int result;
+
+    if (!must_be_checked(launch)) {
+        launch->container = LAUNCH_CONTAINER_NOT_NEEDED;
+        return 0;
+    }
+    arguments = container_write_arguments(&launch->expectation);
+    if (!arguments)
+        return system_error(error, "container");
+    result = run_helper(arguments, &answer, error);
+    if (result == 0)
+        result = judge(launch, &answer, error);
+    container_free_arguments(arguments);
+    free(answer.bytes);
+    return result;
+}

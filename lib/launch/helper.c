@@ -1,0 +1,197 @@
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { DEADLINE_SECONDS = 10, MOST_OUTPUT = 1 << 20, LONGEST_COMPLAINT = 4096 };
+
+static int say_helper(struct error *error, const char *why)
+{
+    error_set(error, LAUNCH_CONTAINER, "container: " CHECK_CONTAINER ": %s", why);
+    return error_hint(error, "install landlock-exec whole: cmake --install puts the helper there, root's and "
+                             "writable by nobody else");
+}
+
+static int say_errno(struct error *error)
+{
+    return say_helper(error, strerror(errno));
+}
+
+/* The helper's word lets a program run: it must be as trusted as the policy. */
+static int open_helper(struct error *error)
+{
+    auto_close int fd = openat(AT_FDCWD, CHECK_CONTAINER, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct object object;
+
+    if (fd < 0 || object_of(fd, &object) < 0)
+        return say_errno(error);
+    if (!S_ISREG(object.mode))
+        return say_helper(error, "is not a regular file");
+    if (object.uid != 0 && object.uid != getuid() && !uid_stands_for_unmapped(object.uid))
+        return say_helper(error, "belongs to another user");
+    if (object.mode & (S_IWGRP | S_IWOTH))
+        return say_helper(error, "others may write it");
+    return take_fd(&fd);
+}
+
+/* ---- The child ---- */
+
+static _Noreturn void become_helper(int helper, int output, int complaints, char *const *arguments)
+{
+    static char *const nothing[] = {NULL};
+    int null = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no helper without a launcher */
+    if (dup2(complaints, STDERR_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(output, STDOUT_FILENO) < 0 ||
+        syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
+        syscall(SYS_execveat, helper, "", arguments, nothing, AT_EMPTY_PATH) < 0) {
+        const char *why = strerror(errno);
+
+        write_all(STDERR_FILENO, why, strlen(why));
+    }
+    _exit(CONTAINER_NOT_CHECKED);
+}
+
+/* A child whose end sends no signal: it must not matter whether the caller ignores SIGCHLD, and the program must not meet a
+ * pending one. */
+static pid_t start_child(void)
+{
+    return (pid_t)syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
+}
+
+/* ---- Waiting for it, up to a point in time ---- */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whether `fd` became readable, or its other side was closed, in time. */
+static bool wait_for(int fd, int64_t deadline)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    int count;
+
+    do {
+        int64_t left = deadline - now_ms();
+
+        count = poll(&poll_fd, 1, left > 0 ? (int)left : 0);
+    } while (count < 0 && errno == EINTR);
+    return count > 0;
+}
+
+/* Reads all that the helper writes. NULL, or why it could not be. */
+static const char *read_output(int fd, int64_t deadline, struct helper_answer *answer)
+{
+    enum { PART = 4096 };
+    size_t capacity = 0;
+    ssize_t count;
+
+    do {
+        if (array_reserve(&answer->bytes, &capacity, answer->size + PART, 1) < 0)
+            return "out of memory";
+        if (!wait_for(fd, deadline))
+            return "did not answer in time";
+        count = read(fd, answer->bytes + answer->size, PART);
+        if (count < 0 && errno != EINTR)
+            return strerror(errno);
+        answer->size += count > 0 ? (size_t)count : 0;
+    } while (count && answer->size < MOST_OUTPUT);
+    return count ? "says too much" : NULL;
+}
+
+static const char *wait_for_end(pid_t child, int64_t deadline, struct helper_answer *answer)
+{
+    auto_close int handle = (int)syscall(SYS_pidfd_open, child, 0);
+
+    if (handle < 0)
+        return strerror(errno);
+    if (!wait_for(handle, deadline))
+        return "did not end in time";
+    return waitpid(child, &answer->status, __WALL) == child ? NULL : strerror(errno);
+}
+
+static void end_child(pid_t child)
+{
+    kill(child, SIGKILL);
+    while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
+        continue;
+}
+
+/* ---- Together ---- */
+
+/* Memory of a fixed size for what the child complains of: it can neither block nor fill anything. */
+static int open_complaints(void)
+{
+    int fd = memfd_create("complaints", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd >= 0 && (ftruncate(fd, LONGEST_COMPLAINT) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0))
+        cleanup_close(&fd);
+    return fd;
+}
+
+/* On one line, without the last newline. */
+static void read_complaint(int fd, struct helper_answer *answer)
+{
+    size_t size = sizeof answer->complaint - 1, length;
+
+    if (pread(fd, answer->complaint, size, 0) < 0)
+        answer->complaint[0] = '\0';
+    length = strlen(answer->complaint);
+    while (length && answer->complaint[length - 1] == '\n')
+        answer->complaint[--length] = '\0';
+    for (char *at = answer->complaint; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+}
+
+static int attend(pid_t child, int output, int complaints, struct helper_answer *answer, struct error *error)
+{
+    int64_t deadline = now_ms() + DEADLINE_SECONDS * 1000;
+    const char *fault = read_output(output, deadline, answer);
+
+    if (!fault)
+        fault = wait_for_end(child, deadline, answer);
+    if (fault) {
+        say_helper(error, fault);
+        end_child(child);
+        return -1;
+    }
+    read_complaint(complaints, answer);
+    return 0;
+}
+
+int run_helper(char *const *arguments, struct helper_answer *answer, struct error *error)
+{
+    auto_close int helper = open_helper(error), complaints = -1, reading = -1, writing = -1;
+    int ends[2];
+    pid_t child;
+
+    if (helper < 0)
+        return -1;
+    complaints = open_complaints();
+    if (complaints < 0 || pipe2(ends, O_CLOEXEC) < 0)
+        return say_errno(error);
+    reading = ends[0];
+    writing = ends[1];
+    child = start_child();
+    if (child == 0)
+        become_helper(helper, writing, complaints, arguments);
+    if (child < 0)
+        return say_errno(error);
+    cleanup_close(&writing);
+    writing = -1;
+    return attend(child, reading, complaints, answer, error);
+}
