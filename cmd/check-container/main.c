@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <string.h>
 
+/* On one line: the launcher makes it part of its own. */
 static int say(const struct error *error)
 {
-    text_write_line(STDERR_FILENO, "", error->message);
-    if (error->hint[0])
-        text_write_line(STDERR_FILENO, "hint: ", error->hint);
+    auto_free char *text = NULL;
+
+    if (asprintf(&text, "%s%s%s", error->message, error->hint[0] ? "; " : "", error->hint) < 0)
+        text = NULL;
+    text_write_line(STDERR_FILENO, "", text ? text : "out of memory");
     return CONTAINER_NOT_CHECKED;
 }
 

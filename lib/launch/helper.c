@@ -11,7 +11,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { DEADLINE_SECONDS = 10, MOST_OUTPUT = 1 << 20, LONGEST_COMPLAINT = 4096 };
+#ifndef HELPER_DEADLINE_MS
+#define HELPER_DEADLINE_MS 10000
+#endif
+
+enum { MOST_OUTPUT = 1 << 20, LONGEST_COMPLAINT = 4096 };
 
 static int say_helper(struct error *error, const char *why)
 {
@@ -159,7 +163,7 @@ static void read_complaint(int fd, struct helper_answer *answer)
 
 static int attend(pid_t child, int output, int complaints, struct helper_answer *answer, struct error *error)
 {
-    int64_t deadline = now_ms() + DEADLINE_SECONDS * 1000;
+    int64_t deadline = now_ms() + HELPER_DEADLINE_MS;
     const char *fault = read_output(output, deadline, answer);
 
     if (!fault)
