@@ -132,6 +132,15 @@ static enum remedy remedy_for(const struct mount_line *line, bool is_known_point
     return is_of_the_kernel(line->type) ? REMEDY_KERNEL_MOUNT : REMEDY_WRITABLE;
 }
 
+/* Found already, as what must be read-only. */
+static bool holds_read_only(const struct container_expectation *expectation, const struct mount_line *line)
+{
+    for (size_t i = 0; i < expectation->read_only_count; i++)
+        if (expectation->read_only[i].mount == line->id)
+            return true;
+    return false;
+}
+
 static int find_stranger(struct check *check, const struct mount_line *line, bool is_hidden)
 {
     bool is_known_point = has_known_mount(check->expectation->presets, line->point);
@@ -148,7 +157,8 @@ static int check_writable(struct check *check, const struct mount_line *line, bo
 {
     const struct container_place *named = named_in(check->expectation, line);
 
-    if (is_known_mount(check->expectation->presets, line->point, line->type, line->root, line->source))
+    if (is_known_mount(check->expectation->presets, line->point, line->type, line->root, line->source) ||
+        holds_read_only(check->expectation, line))
         return 0;
     if (!named)
         return find_stranger(check, line, is_hidden);
