@@ -7,15 +7,15 @@
 static const struct {
     const char *docker, *bubblewrap;
 } remedies[] = {
-    [REMEDY_USER] = {"--user @:@", "--unshare-user --uid @ --gid @"},
+    [REMEDY_USER] = {"--user @:@", "--unshare-user --uid @ --gid @, started by an ordinary user"},
     [REMEDY_CAPABILITIES] = {"--cap-drop ALL, and neither --privileged nor --cap-add", "--cap-drop ALL, "
-                                                                                       "started as an "
+                                                                                       "started by an "
                                                                                        "ordinary user"},
     [REMEDY_READ_ONLY_ROOT] = {"--read-only", "--remount-ro / (or --ro-bind in place of --bind)"},
-    [REMEDY_READ_ONLY] = {"--read-only, and :ro at the end of a -v that mounts it (-v SOURCE:@:ro)", "--ro-"
-                                                                                                     "bind "
-                                                                                                     "SOURCE "
-                                                                                                     "@"},
+    [REMEDY_READ_ONLY] = {"--read-only, and where @ is mounted on its own: -v SOURCE:@:ro, or readonly in "
+                          "its "
+                          "--mount",
+                          "--ro-bind SOURCE @"},
     [REMEDY_UNLISTED] = {"run it in a container, whose root is a mount, not in a chroot", "run it in a "
                                                                                           "container, whose "
                                                                                           "root is a mount, "
@@ -28,6 +28,8 @@ static const struct {
                          "leave out what mounts it (--bind, --dev-bind, --tmpfs), or use --ro-bind; if the "
                          "program may write all "
                          "of it, say in local.policy: allow write @ and: container writable @"},
+    [REMEDY_HIDDEN] = {"leave out the option that mounts the one below", "leave out the option that mounts "
+                                                                         "the one below"},
     [REMEDY_KERNEL_MOUNT] = {"neither --privileged nor --security-opt systempaths=unconfined, nor a -v on it",
                              "--ro-bind in place of --bind, or leave it out"},
     [REMEDY_SHARED_MEMORY] = {"neither --ipc=host nor a --tmpfs or -v on @; --shm-size sets its size",
@@ -41,8 +43,9 @@ static const struct {
     [REMEDY_SOCKET] = {"no -v or --mount on @", "no --bind or --ro-bind on @"},
 };
 
-static void put_remedy(FILE *out, const char *text, const char *subject)
+static void put_remedy(FILE *out, const char *command, const char *text, const char *subject)
 {
+    fprintf(out, "%s%s: ", ftell(out) ? "; " : "", command);
     for (; *text; text++)
         if (*text == '@')
             fputs(subject, out);
@@ -50,24 +53,22 @@ static void put_remedy(FILE *out, const char *text, const char *subject)
             putc(*text, out);
 }
 
+/* bubblewrap's first: Docker's preset is in the shipped policy, another one is what a site added for itself. */
 static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
 {
-    bool has_docker = presets & (CONTAINER_DOCKER | CONTAINER_PODMAN) || !presets;
-    bool has_bubblewrap = presets & CONTAINER_BUBBLEWRAP;
+    const char *command = !(presets & CONTAINER_PODMAN) ? "docker run"
+                          : presets & CONTAINER_DOCKER  ? "docker run or podman run"
+                                                        : "podman run";
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
 
     if (!out)
         return NULL;
-    if (has_docker) {
-        fputs(presets == CONTAINER_PODMAN ? "podman run: " : "docker run: ", out);
-        put_remedy(out, remedies[remedy].docker, subject);
-    }
-    if (has_bubblewrap) {
-        fputs(has_docker ? "; bwrap: " : "bwrap: ", out);
-        put_remedy(out, remedies[remedy].bubblewrap, subject);
-    }
+    if (presets & CONTAINER_BUBBLEWRAP)
+        put_remedy(out, "bwrap", remedies[remedy].bubblewrap, subject);
+    if (presets != CONTAINER_BUBBLEWRAP)
+        put_remedy(out, command, remedies[remedy].docker, subject);
     if (fclose(out) == 0)
         return text;
     free(text);

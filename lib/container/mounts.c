@@ -123,15 +123,6 @@ static const struct container_place *named_in(const struct container_expectation
     return found;
 }
 
-static enum remedy remedy_for(const struct mount_line *line, bool is_known_point)
-{
-    if (!strcmp(line->point, "/dev/shm"))
-        return REMEDY_SHARED_MEMORY;
-    if (is_known_point)
-        return REMEDY_RUNTIME_MOUNT;
-    return is_of_the_kernel(line->type) ? REMEDY_KERNEL_MOUNT : REMEDY_WRITABLE;
-}
-
 /* Found already, as what must be read-only. */
 static bool holds_read_only(const struct container_expectation *expectation, const struct mount_line *line)
 {
@@ -141,13 +132,25 @@ static bool holds_read_only(const struct container_expectation *expectation, con
     return false;
 }
 
+static enum remedy remedy_for(const struct mount_line *line, bool is_known_point)
+{
+    if (!strcmp(line->point, "/dev/shm"))
+        return REMEDY_SHARED_MEMORY;
+    if (is_known_point)
+        return REMEDY_RUNTIME_MOUNT;
+    return is_of_the_kernel(line->type) ? REMEDY_KERNEL_MOUNT : REMEDY_WRITABLE;
+}
+
 static int find_stranger(struct check *check, const struct mount_line *line, bool is_hidden)
 {
     bool is_known_point = has_known_mount(check->expectation->presets, line->point);
 
+    if (is_hidden)
+        return find(check, REMEDY_HIDDEN, line->point,
+                    "%s is a writable mount, hidden under another one (%s, source %s, root %s)", line->point,
+                    line->type, line->source, line->root);
     return find(check, remedy_for(line, is_known_point), line->point,
-                "%s%s is a writable mount%s (%s, source %s, root %s)", line->point,
-                is_hidden ? ", hidden under another mount," : "",
+                "%s is a writable mount%s (%s, source %s, root %s)", line->point,
                 is_known_point ? ", but not the one that the runtime itself makes there"
                                : " that the policy does not name",
                 line->type, line->source, line->root);

@@ -54,27 +54,32 @@ static int check_user(struct check *check, struct error *error)
 
 /* ---- The capability sets ---- */
 
-/* The names of what a set holds, "cap_a, cap_b"; to be freed. NULL: memory ran out. */
+static void put_name(FILE *out, unsigned capability, bool is_first)
+{
+    const char *name = capng_capability_to_name(capability), *separator = is_first ? "" : ", ";
+
+    if (name)
+        fprintf(out, "%scap_%s", separator, name);
+    else
+        fprintf(out, "%scapability %u", separator, capability);
+}
+
+/* The names of what a set holds, "cap_a, cap_b", a long list cut short; to be freed. NULL: memory ran out. */
 static char *names_of(capng_type_t set)
 {
-    enum { MOST_CAPABILITIES = 64 };
+    enum { MOST_CAPABILITIES = 64, MOST_NAMES = 8 };
+    unsigned count = 0;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    const char *separator = "";
 
     if (!out)
         return NULL;
     for (unsigned i = 0; i < MOST_CAPABILITIES; i++)
-        if (capng_have_capability(set, i) == 1) {
-            const char *name = capng_capability_to_name(i);
-
-            if (name)
-                fprintf(out, "%scap_%s", separator, name);
-            else
-                fprintf(out, "%scapability %u", separator, i);
-            separator = ", ";
-        }
+        if (capng_have_capability(set, i) == 1 && count++ < MOST_NAMES)
+            put_name(out, i, count == 1);
+    if (count > MOST_NAMES)
+        fprintf(out, " and %u more", count - MOST_NAMES);
     if (fclose(out) == 0)
         return text;
     free(text);

@@ -114,6 +114,7 @@ int prepare_container(struct launch *launch, struct walker *walker, struct error
 
 static int say_failed(const struct helper_answer *answer, struct error *error)
 {
+    enum { LOADER_FAILED = 127 }; /* ld.so(8) ends so where a library is missing */
     char text[64];
 
     if (WIFSIGNALED(answer->status))
@@ -122,20 +123,26 @@ static int say_failed(const struct helper_answer *answer, struct error *error)
         snprintf(text, sizeof text, "exit status %d", WEXITSTATUS(answer->status));
     error_set(error, LAUNCH_CONTAINER, "container: the check failed (%s)%s%s", text,
               answer->complaint[0] ? ": " : "", answer->complaint);
-    return error_hint(error, CHECK_CONTAINER " needs /proc and the libraries libcap-ng and libmount "
-                                             "(packages "
-                                             "libcap-ng0, libmount1); ldd shows which are missing");
+    if (WIFEXITED(answer->status) && WEXITSTATUS(answer->status) == LOADER_FAILED)
+        error_hint(error, CHECK_CONTAINER " needs the libraries libcap-ng and libmount (packages libcap-ng0 "
+                                          "and "
+                                          "libmount1); ldd shows which is missing");
+    return -1;
 }
 
 static int say_findings(const struct launch *launch, struct error *error)
 {
-    size_t count = launch->findings.count;
+    const struct container_findings *findings = &launch->findings;
     char text[64];
 
-    error_set(error, LAUNCH_CONTAINER,
-              "container: %zu finding%s, the first: %s; it must be checked because %s", count,
-              count > 1 ? "s" : "", launch->findings.items[0].message, cause(launch, text));
-    return error_hint(error, "%s", launch->findings.items[0].hint);
+    if (findings->count == 1) {
+        error_set(error, LAUNCH_CONTAINER, "container: %s (checked because %s)", findings->items[0].message,
+                  cause(launch, text));
+        return error_hint(error, "%s", findings->items[0].hint);
+    }
+    error_set(error, LAUNCH_CONTAINER, "container: %zu findings (checked because %s)", findings->count,
+              cause(launch, text));
+    return error_hint(error, "each is told with what restores it, in the status line as findings");
 }
 
 /* Only a helper that ended well and said nothing has found nothing; only one that says so and says what has found something. */

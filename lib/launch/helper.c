@@ -19,14 +19,26 @@ enum { MOST_OUTPUT = 1 << 20, LONGEST_COMPLAINT = 4096 };
 
 static int say_helper(struct error *error, const char *why)
 {
-    error_set(error, LAUNCH_CONTAINER, "container: " CHECK_CONTAINER ": %s", why);
+    return error_set(error, LAUNCH_CONTAINER, "container: " CHECK_CONTAINER ": %s", why);
+}
+
+/* Of the helper's file. */
+static int say_file(struct error *error, const char *why)
+{
+    say_helper(error, why);
     return error_hint(error, "install landlock-exec whole: cmake --install puts the helper there, root's and "
                              "writable by nobody else");
 }
 
+/* Of a system call that failed. */
 static int say_errno(struct error *error)
 {
-    return say_helper(error, strerror(errno));
+    int failure = errno;
+
+    say_helper(error, strerror(failure));
+    return failure == EAGAIN ? error_hint(error, "it is a process of its own: allow one more (docker run "
+                                                 "--pids-limit, ulimit -u)")
+                             : -1;
 }
 
 /* The helper's word lets a program run: it must be as trusted as the policy. */
@@ -36,13 +48,13 @@ static int open_helper(struct error *error)
     struct object object;
 
     if (fd < 0 || object_of(fd, &object) < 0)
-        return say_errno(error);
+        return say_file(error, strerror(errno));
     if (!S_ISREG(object.mode))
-        return say_helper(error, "is not a regular file");
+        return say_file(error, "is not a regular file");
     if (object.uid != 0 && object.uid != getuid() && !uid_stands_for_unmapped(object.uid))
-        return say_helper(error, "belongs to another user");
+        return say_file(error, "belongs to another user");
     if (object.mode & (S_IWGRP | S_IWOTH))
-        return say_helper(error, "others may write it");
+        return say_file(error, "others may write it");
     return take_fd(&fd);
 }
 
@@ -73,6 +85,8 @@ static pid_t start_child(void)
 }
 
 /* ---- Waiting for it, up to a point in time ---- */
+
+static const char too_slow[] = "did not end in time";
 
 static int64_t now_ms(void)
 {
@@ -107,7 +121,7 @@ static const char *read_output(int fd, int64_t deadline, struct helper_answer *a
         if (array_reserve(&answer->bytes, &capacity, answer->size + PART, 1) < 0)
             return "out of memory";
         if (!wait_for(fd, deadline))
-            return "did not answer in time";
+            return too_slow;
         count = read(fd, answer->bytes + answer->size, PART);
         if (count < 0 && errno != EINTR)
             return strerror(errno);
@@ -123,7 +137,7 @@ static const char *wait_for_end(pid_t child, int64_t deadline, struct helper_ans
     if (handle < 0)
         return strerror(errno);
     if (!wait_for(handle, deadline))
-        return "did not end in time";
+        return too_slow;
     return waitpid(child, &answer->status, __WALL) == child ? NULL : strerror(errno);
 }
 
@@ -170,6 +184,9 @@ static int attend(pid_t child, int output, int complaints, struct helper_answer 
         fault = wait_for_end(child, deadline, answer);
     if (fault) {
         say_helper(error, fault);
+        if (fault == too_slow)
+            error_hint(error, "a mount that does not answer, of a network or of FUSE? leave it out of the "
+                              "container");
         end_child(child);
         return -1;
     }

@@ -23,18 +23,34 @@ static int skip(struct launch *launch, const struct policy_path_rule *rule, stru
     return 0;
 }
 
+static bool is_missing(int failure)
+{
+    return failure == ENOENT || failure == ENOTDIR;
+}
+
 static int say_unreachable(const struct launch *launch, const char *path,
                            const struct policy_position *position, struct error *error)
 {
-    bool is_missing = errno == ENOENT || errno == ENOTDIR, is_closed = errno == EACCES;
+    int failure = errno;
 
-    policy_error(error, LAUNCH_PATH, launch, position, "%s: %s", path, strerror(errno));
-    if (is_missing)
-        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing%s", path,
-                   strchr(path, '*') ? "; a path has no wildcards" : "");
-    else if (is_closed)
+    policy_error(error, LAUNCH_PATH, launch, position, "%s: %s", path, strerror(failure));
+    if (failure == EACCES)
         error_hint(error, "UID %u may not search a directory on the way (namei -l %s shows which)", getuid(),
                    path);
+    else if (is_missing(failure))
+        error_hint(error, "create it, or take it out of the policy");
+    return -1;
+}
+
+static int say_rule_unreachable(const struct launch *launch, const struct policy_path_rule *rule,
+                                struct error *error)
+{
+    int failure = errno;
+
+    say_unreachable(launch, rule->path, &rule->position, error);
+    if (is_missing(failure))
+        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing%s",
+                   rule->path, strchr(rule->path, '*') ? "; a path has no wildcards" : "");
     return -1;
 }
 
@@ -134,9 +150,9 @@ static int add_path_rule(struct launch *launch, struct walker *walker, struct ba
     }
     if (errno == ELOOP)
         return -1;
-    if (rule->position.flags & POLICY_OPTIONAL && (errno == ENOENT || errno == ENOTDIR))
+    if (rule->position.flags & POLICY_OPTIONAL && is_missing(errno))
         return skip(launch, rule, error);
-    return say_unreachable(launch, rule->path, &rule->position, error);
+    return say_rule_unreachable(launch, rule, error);
 }
 
 static int add_port_rule(struct launch *launch, const struct policy_port_rule *rule, struct error *error)
