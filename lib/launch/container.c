@@ -142,7 +142,7 @@ static int say_findings(const struct launch *launch, struct error *error)
     }
     error_set(error, LAUNCH_CONTAINER, "container: %zu findings (checked because %s)", findings->count,
               cause(launch, text));
-    return error_hint(error, "each is told with what restores it, in the status line as findings");
+    return error_hint(error, "each is told with what restores it; the status line has them as findings");
 }
 
 /* Only a helper that ended well and said nothing has found nothing; only one that says so and says what has found something. */
