@@ -145,21 +145,33 @@ static int say_findings(const struct launch *launch, struct error *error)
     return error_hint(error, "each is told with what restores it; the status line has them as findings");
 }
 
+/* What the answer cannot be: whatever was read of it is forgotten. */
+static int say_no_answer(struct launch *launch, const struct helper_answer *answer, struct error *error)
+{
+    bool is_out_of_memory = errno == ENOMEM;
+
+    container_findings_free(&launch->findings);
+    if (!is_out_of_memory)
+        return say_failed(answer, error);
+    errno = ENOMEM;
+    return system_error(error, "container");
+}
+
 /* Only a helper that ended well and said nothing has found nothing; only one that says so and says what has found something. */
 static int judge(struct launch *launch, const struct helper_answer *answer, struct error *error)
 {
-    bool has_exited = WIFEXITED(answer->status);
+    int status = WIFEXITED(answer->status) ? WEXITSTATUS(answer->status) : -1;
 
+    errno = 0;
     if (container_read_findings(answer->bytes, answer->size, &launch->findings) < 0)
-        return errno == ENOMEM ? system_error(error, "container") : say_failed(answer, error);
-    if (has_exited && WEXITSTATUS(answer->status) == CONTAINER_FINE && !launch->findings.count) {
+        return say_no_answer(launch, answer, error);
+    if (status == CONTAINER_FINE && !launch->findings.count) {
         launch->container = LAUNCH_CONTAINER_CHECKED;
         return 0;
     }
-    if (has_exited && WEXITSTATUS(answer->status) == CONTAINER_HAS_FINDINGS && launch->findings.count)
+    if (status == CONTAINER_HAS_FINDINGS && launch->findings.count)
         return say_findings(launch, error);
-    container_findings_free(&launch->findings);
-    return say_failed(answer, error);
+    return say_no_answer(launch, answer, error);
 }
 
 int check_container(struct launch *launch, struct error *error)

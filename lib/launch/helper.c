@@ -77,11 +77,51 @@ static _Noreturn void become_helper(int helper, int output, int complaints, char
     _exit(CONTAINER_NOT_CHECKED);
 }
 
-/* A child whose end sends no signal: it must not matter whether the caller ignores SIGCHLD, and the program must not meet a
- * pending one. */
-static pid_t start_child(void)
+/* ---- Its signal: a child that has executed something ends with SIGCHLD, whatever clone(2) is told ---- */
+
+struct child_signal {
+    struct sigaction action;
+    sigset_t mask;
+    bool was_pending;
+};
+
+static sigset_t child_signal_alone(void)
 {
-    return (pid_t)syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    return set;
+}
+
+static bool loses_children(const struct sigaction *action)
+{
+    return action->sa_handler == SIG_IGN || action->sa_flags & SA_NOCLDWAIT;
+}
+
+/* Where the caller ignores SIGCHLD a child vanishes, and its exit status with it. */
+static void expect_signal(struct child_signal *before)
+{
+    sigset_t set = child_signal_alone(), pending;
+
+    sigprocmask(SIG_BLOCK, &set, &before->mask);
+    sigpending(&pending);
+    before->was_pending = sigismember(&pending, SIGCHLD) == 1;
+    sigaction(SIGCHLD, NULL, &before->action);
+    if (loses_children(&before->action))
+        sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
+/* The program must not meet the helper's signal, where the caller blocks it. */
+static void forget_signal(const struct child_signal *before)
+{
+    sigset_t set = child_signal_alone();
+
+    if (!before->was_pending)
+        sigtimedwait(&set, NULL, &(struct timespec){0});
+    if (loses_children(&before->action))
+        sigaction(SIGCHLD, &before->action, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /* ---- Waiting for it, up to a point in time ---- */
@@ -194,11 +234,25 @@ static int attend(pid_t child, int output, int complaints, struct helper_answer 
     return 0;
 }
 
+/* `writing` is the child's alone, once there is one. */
+static int run_child(int helper, int *writing, int reading, int complaints, char *const *arguments,
+                     struct helper_answer *answer, struct error *error)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        become_helper(helper, *writing, complaints, arguments);
+    if (child < 0)
+        return say_errno(error);
+    close(take_fd(writing));
+    return attend(child, reading, complaints, answer, error);
+}
+
 int run_helper(char *const *arguments, struct helper_answer *answer, struct error *error)
 {
     auto_close int helper = open_helper(error), complaints = -1, reading = -1, writing = -1;
-    int ends[2];
-    pid_t child;
+    struct child_signal before;
+    int ends[2], result;
 
     if (helper < 0)
         return -1;
@@ -207,12 +261,8 @@ int run_helper(char *const *arguments, struct helper_answer *answer, struct erro
         return say_errno(error);
     reading = ends[0];
     writing = ends[1];
-    child = start_child();
-    if (child == 0)
-        become_helper(helper, writing, complaints, arguments);
-    if (child < 0)
-        return say_errno(error);
-    cleanup_close(&writing);
-    writing = -1;
-    return attend(child, reading, complaints, answer, error);
+    expect_signal(&before);
+    result = run_child(helper, &writing, reading, complaints, arguments, answer, error);
+    forget_signal(&before);
+    return result;
 }

@@ -1,4 +1,4 @@
-/* Shared by the driver (launch.c) and the floor (floor.c): how the floor is told its rules. */
+/* Shared by the drivers (launch.c, container.c) and the floors (floor.c): how a floor is told its rules, and what its container is. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -18,5 +18,20 @@ struct floor_header {
     uint32_t restrict_flags;
     uint32_t rule_count;
 };
+
+/* The user and the described paths of the container that container.c makes. */
+enum { CONTAINER_USER = 1000 };
+#define CONTAINER_READ_ONLY \
+    {                       \
+        "/", "/opt/main.py" \
+    }
+#define CONTAINER_WRITABLE \
+    {                      \
+        "/tmp", "/sandbox" \
+    }
+
+/* Of a floor: what it checks before it restricts itself. 0, or -1: the container is not as it must be. Of the three
+ * floor_nothing.c checks nothing, floor_by_hand.c and floor_libraries.c what the helper does. */
+int check_container(void);
 
 #endif

@@ -12,6 +12,7 @@ struct command {
     char **arguments; /* NULL-terminated, each malloc'd */
     size_t argument_count, capacity;
     bool is_peer;  /* slow: it does not take part in every round */
+    bool is_quiet; /* what it says goes to /dev/null */
     double *times; /* microseconds, one a round */
     size_t time_count;
     double median;
@@ -21,11 +22,13 @@ struct command {
 /* What is started, and by which rules: each path may be read, the last one, the program itself, executed. */
 struct scene {
     const char *folder, *program;
+    bool
+        is_container; /* the policy describes one, CONTAINER_WRITABLE has rules too, and ABI 2 is the newest that is used */
     char **paths;
     size_t path_count;
 };
 
-/* ---- launch.c ---- */
+/* ---- measure.c ---- */
 
 char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 void push(struct command *command, char *argument);
@@ -33,6 +36,12 @@ void free_command(struct command *command);
 
 /* Starts the command and waits for its end. Microseconds, or -1: it did not exit with 0. */
 double run_once(const struct command *command, bool is_quiet);
+
+/* Times all commands so many times, in turn, and sets their medians. It exits where one fails. */
+void measure(struct command *commands, size_t count, size_t rounds);
+
+char *real_path(const char *path);
+void stay_on_one_processor(void);
 
 /* ---- peers.c ---- */
 
@@ -42,7 +51,7 @@ char *find_in_path(const char *name);
 
 /* ---- scene.c ---- */
 
-/* Makes the files that `count` rules name, the policy and the floor's rules, in scene->folder. The policy's name; it exits on failure. */
+/* Makes the files that `count` rules name (in a container two more: CONTAINER_WRITABLE), the policy and the floor's rules, in scene->folder. The policy's name; it exits on failure. */
 char *make_scene(struct scene *scene, size_t count);
 void free_scene(struct scene *scene);
 
