@@ -134,11 +134,13 @@ static bool take_number(const char **text, uint64_t most, char end, uint64_t *nu
     return true;
 }
 
+#define NO_UID ((uid_t)-1) /* no user's: credentials(7) */
+
 static bool read_uid(struct container_expectation *expectation, const char *value)
 {
     uint64_t uid;
 
-    if (!take_number(&value, UINT32_MAX - 1, '\0', &uid))
+    if (expectation->uid != NO_UID || !take_number(&value, NO_UID - 1, '\0', &uid))
         return false;
     expectation->uid = (uid_t)uid;
     return true;
@@ -198,21 +200,18 @@ static bool read_word(struct container_expectation *expectation, const char *tex
 int container_read_arguments(char *const *arguments, struct container_expectation *expectation,
                              struct error *error)
 {
-    bool has_uid = false;
+    static const char hint[] = "check-container is not to be run by hand: landlock-exec --dry-run runs it";
 
-    *expectation = (struct container_expectation){0};
-    for (char *const *argument = arguments + !!arguments[0]; *argument; argument++) {
+    *expectation = (struct container_expectation){.uid = NO_UID};
+    for (char *const *argument = arguments + !!arguments[0]; *argument; argument++)
         if (!read_word(expectation, *argument)) {
             error_set(error, 1, "'%s' is not understood", *argument);
-            return error_hint(error, "check-container is not to be run by hand: landlock-exec --dry-run runs "
-                                     "it");
+            return error_hint(error, "%s", hint);
         }
-        has_uid |= !strncmp(*argument, "uid=", 4);
-    }
-    if (has_uid)
+    if (expectation->uid != NO_UID)
         return 0;
     error_set(error, 1, "no user is named");
-    return error_hint(error, "check-container is not to be run by hand: landlock-exec --dry-run runs it");
+    return error_hint(error, "%s", hint);
 }
 
 /* ---- The findings ---- */

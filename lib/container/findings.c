@@ -41,6 +41,8 @@ static const struct {
                                                                                  "DIRECTORY @) and not what "
                                                                                  "is above it"},
     [REMEDY_SOCKET] = {"no -v or --mount on @", "no --bind or --ro-bind on @"},
+    [REMEDY_OUT_OF_SIGHT] = {"no -v or --mount on @, or one whose directories everybody may search",
+                             "no --bind or --ro-bind on @, or one whose directories everybody may search"},
 };
 
 static void put_remedy(FILE *out, const char *command, const char *text, const char *subject)

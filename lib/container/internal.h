@@ -25,7 +25,8 @@ enum remedy {
     REMEDY_RUNTIME_MOUNT,
     REMEDY_NOT_ALLOWED,
     REMEDY_PART,
-    REMEDY_SOCKET
+    REMEDY_SOCKET,
+    REMEDY_OUT_OF_SIGHT
 };
 
 /* Adds a finding. `subject` is what stands for `@` in the remedy's text. */

@@ -15,7 +15,7 @@ struct mount_line {
 
 /* What stands at a mount point now. */
 struct seen {
-    bool is_socket, is_hidden;
+    bool is_socket, is_hidden, is_out_of_sight;
 };
 
 /* ---- libmount ---- */
@@ -72,20 +72,30 @@ static struct mount_line line_of(struct libmnt_fs *fs)
 
 /* ---- The read-only paths ---- */
 
+/* 1; 0 where no mount has the number; -1 when memory ran out. */
+static int find_line(struct libmnt_table *table, uint64_t id, struct mount_line *line)
+{
+    struct libmnt_iter *at = mnt_new_iter(MNT_ITER_FORWARD);
+    struct libmnt_fs *fs;
+    int result = at ? 0 : -1;
+
+    while (result == 0 && mnt_table_next_fs(table, at, &fs) == 0) {
+        *line = line_of(fs);
+        result = line->id == id;
+    }
+    mnt_free_iter(at);
+    return result;
+}
+
 static int check_read_only(struct check *check, struct libmnt_table *table,
                            const struct container_place *place)
 {
     bool is_root = !strcmp(place->path, "/");
-    struct libmnt_iter *at = mnt_new_iter(MNT_ITER_FORWARD);
     struct mount_line line = {0};
-    struct libmnt_fs *fs;
-    bool is_found = false;
+    int is_found = find_line(table, place->mount, &line);
 
-    while (at && !is_found && mnt_table_next_fs(table, at, &fs) == 0) {
-        line = line_of(fs);
-        is_found = line.id == place->mount;
-    }
-    mnt_free_iter(at);
+    if (is_found < 0)
+        return -1;
     if (!is_found)
         return find(check, REMEDY_UNLISTED, place->path,
                     "%s lies on a mount that /proc/self/mountinfo does not list", place->path);
@@ -132,8 +142,22 @@ static bool holds_read_only(const struct container_expectation *expectation, con
     return false;
 }
 
+/* What a runtime mounts writable where the root is. */
+static bool goes_with_the_root(const char *point)
+{
+    static const char *const points[] = {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts",
+                                         "/run/.containerenv"};
+
+    for (size_t i = 0; i < array_size(points); i++)
+        if (!strcmp(point, points[i]))
+            return true;
+    return false;
+}
+
 static enum remedy remedy_for(const struct mount_line *line, bool is_known_point)
 {
+    if (goes_with_the_root(line->point))
+        return REMEDY_READ_ONLY_ROOT;
     if (!strcmp(line->point, "/dev/shm"))
         return REMEDY_SHARED_MEMORY;
     if (is_known_point)
@@ -179,35 +203,45 @@ static int check_writable(struct check *check, const struct mount_line *line, bo
 
 /* ---- Sockets, and what is hidden ---- */
 
-/* 0, or -1 with errno where it cannot be told what the program would find there. */
+/* 0, or -1 with errno where it cannot be told. */
 static int look_at(const struct mount_line *line, struct seen *seen)
 {
     struct statx status;
 
     *seen = (struct seen){0};
     if (statx(AT_FDCWD, line->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
-              STATX_TYPE | STATX_MNT_ID, &status) < 0)
+              STATX_TYPE | STATX_MNT_ID, &status) < 0) {
+        seen->is_out_of_sight = errno == EACCES;
         return errno == EACCES || errno == ENOENT || errno == ENOTDIR ? 0
-                                                                      : -1; /* nor can the program reach it */
+                                                                      : -1; /* hidden under another mount */
+    }
     seen->is_socket = S_ISSOCK(status.stx_mode);
     seen->is_hidden = status.stx_mask & STATX_MNT_ID && status.stx_mnt_id != line->id;
+    return 0;
+}
+
+static int check_seen(struct check *check, const struct mount_line *line, const struct seen *seen)
+{
+    if (seen->is_socket && !seen->is_hidden)
+        return find(check, REMEDY_SOCKET, line->point,
+                    "%s is a socket: it could be connected to, whether mounted read-only or not",
+                    line->point);
+    if (line->is_writable)
+        return check_writable(check, line, seen->is_hidden);
+    /* a directory that may not be searched can be the user's own, who opens it again with chmod(2) */
+    if (seen->is_out_of_sight)
+        return find(check, REMEDY_OUT_OF_SIGHT, line->point,
+                    "%s is a mount that the user may not look at: it could be a socket", line->point);
     return 0;
 }
 
 static int check_mount(struct check *check, const struct mount_line *line, struct error *error)
 {
     struct seen seen;
-    int result = 0;
 
     if (look_at(line, &seen) < 0)
         return error_set(error, 1, "%s: cannot be looked at: %s", line->point, strerror(errno));
-    if (seen.is_socket && !seen.is_hidden)
-        result =
-            find(check, REMEDY_SOCKET, line->point,
-                 "%s is a socket: it could be connected to, whether mounted read-only or not", line->point);
-    else if (line->is_writable)
-        result = check_writable(check, line, seen.is_hidden);
-    return result < 0 ? error_set(error, 1, "out of memory") : 0;
+    return check_seen(check, line, &seen) < 0 ? error_set(error, 1, "out of memory") : 0;
 }
 
 static int check_each(struct check *check, struct libmnt_table *table, struct error *error)

@@ -29,9 +29,11 @@ static const struct known_mount known_mounts[] = {
     {ALL, "/dev/console", "devpts", "/#", "devpts"}, /* with a terminal */
     {ALL, "/dev/mqueue", "mqueue", "/", "mqueue"},
     {DOCKER, "/dev/shm", "tmpfs", "/", "shm"},
-    {DOCKER, "/sys/fs/cgroup", "tmpfs", "/", "tmpfs"}, /* cgroup v1 */
-    {DOCKER, "/sys/fs/cgroup/*", "cgroup", NULL,
-     "cgroup"}, /* its controllers, under user-namespace remapping */
+    {DOCKER, "/sys/fs/cgroup", "tmpfs", "/", "tmpfs"}, /* control groups of version 1 */
+    /* Where users are remapped, what is in it is writable, and so is version 2: the kernel's files, and root's. */
+    {DOCKER, "/sys/fs/cgroup/*", "cgroup", NULL, "cgroup"},
+    {DOCKER, "/sys/fs/cgroup/systemd", "cgroup", NULL, "systemd"},
+    {DOCKER, "/sys/fs/cgroup", "cgroup2", NULL, "cgroup"},
     {ALL, "/dev/null", "devtmpfs", "/null", NULL},
     {ALL, "/dev/zero", "devtmpfs", "/zero", NULL},
     {ALL, "/dev/full", "devtmpfs", "/full", NULL},

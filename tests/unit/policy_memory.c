@@ -1,121 +1,6 @@
-/* Memory that runs out: each allocation of lib/ is refused in turn (the linker puts the functions below in the
- * place of the C library's), and the policy is refused, with nothing lost. */
+/* Memory that runs out: each allocation of lib/ is refused in turn, and the policy is refused, with nothing lost. */
+#include "allocations.h"
 #include "policy_fixture.h"
-
-#include <search.h>
-
-/* ---- Allocations that can be refused ---- */
-
-static size_t allocations; /* so far */
-static size_t refused_at;  /* the one that is refused; 0: none */
-static bool stays_refused; /* and every one after it */
-static long in_use;        /* allocated and not yet freed */
-
-static bool is_refused(void)
-{
-    allocations++;
-    if (!refused_at || (stays_refused ? allocations < refused_at : allocations != refused_at))
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-static void *counted(void *allocated)
-{
-    in_use += allocated != NULL;
-    return allocated;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-void __real_free(void *allocated);
-void *__real_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
-FILE *__real_open_memstream(char **text, size_t *size);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-void __wrap_free(void *allocated);
-int __wrap_vasprintf(char **out, const char *format, va_list arguments);
-int __wrap___vasprintf_chk(char **out, int flag, const char *format, va_list arguments);
-void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
-FILE *__wrap_open_memstream(char **text, size_t *size);
-
-void *__wrap_malloc(size_t size)
-{
-    return is_refused() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return is_refused() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (is_refused())
-        return NULL;
-    return old ? __real_realloc(old, size) : counted(__real_realloc(NULL, size));
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return is_refused() ? NULL : counted(__real_strdup(text));
-}
-
-void __wrap_free(void *allocated)
-{
-    in_use -= allocated != NULL;
-    __real_free(allocated);
-}
-
-/* On failure *out is undefined (asprintf(3)): what uses it all the same must fall over it. */
-int __wrap_vasprintf(char **out, const char *format, va_list arguments)
-{
-    va_list again;
-    int length;
-
-    memset(out, 0x5a, sizeof *out);
-    if (is_refused())
-        return -1;
-    va_copy(again, arguments);
-    length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    *out = counted(__real_malloc((size_t)length + 1));
-    return *out ? vsnprintf(*out, (size_t)length + 1, format, arguments) : -1;
-}
-
-/* What vasprintf() becomes with _FORTIFY_SOURCE. */
-int __wrap___vasprintf_chk(char **out, int flag, const char *format, va_list arguments)
-{
-    (void)flag;
-    return __wrap_vasprintf(out, format, arguments);
-}
-
-void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, const void *))
-{
-    return is_refused() ? NULL : __real_tsearch(key, root, compare);
-}
-
-FILE *__wrap_open_memstream(char **text, size_t *size)
-{
-    return is_refused() ? NULL : __real_open_memstream(text, size);
-}
-
-static void refuse(size_t at, bool stays)
-{
-    allocations = 0;
-    refused_at = at;
-    stays_refused = stays;
-}
-
-static void refuse_no_more(void)
-{
-    refused_at = 0;
-}
 
 /* ---- Policies ---- */
 
@@ -168,7 +53,7 @@ static const struct policy_definition from_outside[] = {{"DATA", "/outer"}, {"QU
 static const struct policy_definition unknown_outside[] = {{"XYZZY", "/outer"}, {"L2", ""}};
 
 /* The policy was refused, and it is said that memory was why. */
-static void assert_refused_for_memory(const struct loaded *loaded)
+static void assert_refused_for_memory(const struct loaded *loaded, size_t at)
 {
     bool is_said = loaded->diagnostics.out_of_memory;
 
@@ -176,7 +61,7 @@ static void assert_refused_for_memory(const struct loaded *loaded)
     for (size_t i = 0; i < loaded->diagnostics.count; i++)
         is_said |= strstr(loaded->diagnostics.items[i].message, strerror(ENOMEM)) != NULL;
     if (!is_said)
-        fail_msg("allocation %zu was refused and nothing says so", refused_at);
+        fail_msg("allocation %zu was refused and nothing says so", at);
 }
 
 /* Refuses each allocation in turn; returns how many there are. */
@@ -186,20 +71,17 @@ static size_t refuse_each(const struct memory_file *files, size_t count,
     size_t at = 0;
 
     do {
-        long before = in_use;
+        long before = allocations_in_use();
         refuse(++at, stays);
         struct loaded loaded = load_defined(files, count, definitions, definition_count);
-        bool was_refused = allocations >= at;
+        bool was_refused = allocations_so_far() >= at;
 
         refuse_no_more();
-        if (was_refused) {
-            refused_at = at;
-            assert_refused_for_memory(&loaded);
-            refused_at = 0;
-        }
+        if (was_refused)
+            assert_refused_for_memory(&loaded, at);
         unload(&loaded);
-        if (in_use != before)
-            fail_msg("allocation %zu was refused and %ld are lost", at, in_use - before);
+        if (allocations_in_use() != before)
+            fail_msg("allocation %zu was refused and %ld are lost", at, allocations_in_use() - before);
         if (!was_refused)
             return at - 1;
     } while (at < 100000);
@@ -208,7 +90,7 @@ static size_t refuse_each(const struct memory_file *files, size_t count,
 
 static void the_policy_of_all_statements_is_a_good_one(void **state)
 {
-    long before = in_use;
+    long before = allocations_in_use();
     struct loaded loaded =
         load_defined(all_statements, array_size(all_statements), from_outside, array_size(from_outside));
 
@@ -216,9 +98,9 @@ static void the_policy_of_all_statements_is_a_good_one(void **state)
     assert_accepted(&loaded);
     assert_string_equal(loaded.policy->run[2], "/outer/c d");
     assert_int_equal(loaded.policy->path_rule_count, 21);
-    assert_true(in_use > before);
+    assert_true(allocations_in_use() > before);
     unload(&loaded);
-    assert_int_equal(in_use, before);
+    assert_int_equal(allocations_in_use(), before);
 }
 
 static void a_good_policy_is_refused_whichever_allocation_fails(void **state)
