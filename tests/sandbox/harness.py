@@ -1,21 +1,24 @@
 """What the sandbox tests share: a tree of files outside /tmp, the launcher and the helpers in it, users, and launches.
 
-The environment tells where things are: LANDLOCK_EXEC (the launcher), SANDBOX_HELPERS (the folder of attempt, answer and
-abi_supervisor), SOURCE (the project). SANDBOX_FOLDER: where the tree is made, if not in /var/lib. With REQUIRE_ALL a test that this
-machine cannot do fails; else it is skipped.
+The environment tells where things are: LANDLOCK_EXEC (the launcher), CHECK_CONTAINER (its helper), SANDBOX_HELPERS (the folder of the
+tests' own helpers), SOURCE (the project). SANDBOX_FOLDER: where the tree is made, if not in /var/lib. With REQUIRE_ALL a test that
+this machine cannot do fails; else it is skipped.
 """
 
 import ctypes
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 LAUNCHER = Path(os.environ["LANDLOCK_EXEC"])
+CHECK_CONTAINER = Path(os.environ["CHECK_CONTAINER"])
 HELPERS = Path(os.environ["SANDBOX_HELPERS"])
 SOURCE = Path(os.environ["SOURCE"])
 IS_SANITIZED = os.environ.get("SANITIZED", "0") in ("1", "ON", "TRUE")
@@ -56,6 +59,15 @@ def as_user(uid):
     return {"user": uid, "group": uid, "extra_groups": []} if IS_ROOT and uid else {}
 
 
+def wait_until(condition):
+    """A moment at most."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("it did not come to pass")
+        time.sleep(0.002)
+
+
 def launcher_environment(in_domain=False):
     """The caller's environment. A leak check cannot be made inside the restriction, where the launcher may end (in_domain)."""
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -69,6 +81,11 @@ def said(stderr):
     if not IS_COVERED:
         return stderr
     return b"".join(line for line in stderr.splitlines(keepends=True) if not line.startswith(b"profiling:"))
+
+
+def words(options, **places):
+    """The words of options that are given as a text, with places filled in, or of a list as it is."""
+    return [word.format(**places) for word in shlex.split(options)] if isinstance(options, str) else [os.fspath(word) for word in options]
 
 
 @dataclasses.dataclass
@@ -88,6 +105,11 @@ class Outcome:
     def reason(self):
         return self.status and self.status["reason"]
 
+    @property
+    def findings(self):
+        """What is amiss with the container."""
+        return [finding["message"] for finding in self.status["findings"]]
+
 
 class SandboxTest(unittest.TestCase):
     """A class has a tree (self.tree: bin and the shipped policies), a test a folder in it (self.folder)."""
@@ -103,7 +125,7 @@ class SandboxTest(unittest.TestCase):
         cls.tree.chmod(0o755)
         cls.bin = cls.tree / "bin"
         cls.bin.mkdir()
-        for file in (LAUNCHER, *(HELPERS / name for name in ("attempt", "answer", "abi_supervisor"))):
+        for file in (LAUNCHER, *(HELPERS / name for name in ("attempt", "answer", "abi_supervisor", "become"))):
             shutil.copy(file, cls.bin / file.name)
         cls.launcher = cls.bin / LAUNCHER.name
         cls.attempt = cls.bin / "attempt"
@@ -232,3 +254,71 @@ class InterpreterTest(SandboxTest):
         data = code if isinstance(code, bytes) else code.encode()
         return self.launch(self.tree / "policy" / "interpreter.policy", *command, uid=uid, define=define or self.chat(uid), input=data,
                            **keywords)
+
+
+HELPER_FOLDER = "/usr/libexec/landlock-exec"
+
+# What makes a container with bubblewrap. The keys are for those who leave something out or put something else in its place.
+BUBBLEWRAP = {
+    "namespaces": "--unshare-all --die-with-parent --new-session",
+    "user": "--uid 1000 --gid 1000",
+    "root": "--ro-bind {root} /",
+    "system": "--ro-bind /usr /usr --ro-bind /etc /etc",
+    "kernel": "--proc /proc --dev /dev",
+    "helper": "--tmpfs /usr/libexec --ro-bind {helper} /usr/libexec/landlock-exec --remount-ro /usr/libexec",
+    "tree": "--ro-bind {tree} {tree}",
+    "tmp": "--tmpfs /tmp",
+    "script": "--ro-bind {tree}/policy/main.py /opt/main.py",
+    "sandbox": "--bind {chat} /sandbox",
+}
+AS_ROOT = {"namespaces": "--unshare-ipc --unshare-pid --unshare-net --die-with-parent --cap-add ALL", "user": ""}  # and of the same users
+
+
+class BubblewrapTest(SandboxTest):
+    """In a container that bubblewrap makes: by an ordinary user, or by root for the test to choose what remains of it (AS_ROOT). The
+    root directory is a folder of root's, the tree is where it is outside, the helper where the launcher seeks it. A test has a
+    chat (self.chat), which is on /sandbox, and the helper's folder (self.helper)."""
+
+    describe = ("container uid 1000\ncontainer capabilities none\ncontainer read-only /\ncontainer writable bubblewrap /sandbox /tmp\n"
+                "allow read,write,create,remove /sandbox /tmp\n")
+
+    @classmethod
+    def setUpClass(cls):
+        need_root()
+        need(shutil.which("bwrap"), "bubblewrap")
+        super().setUpClass()
+        cls.root = cls.tree / "root"
+        for name in ("usr", "etc", "proc", "dev", "tmp", "opt", "sandbox", "mnt/odd", "mnt/folder", "run", cls.tree.relative_to("/")):
+            (cls.root / name).mkdir(parents=True)
+        for name in ("opt/main.py", "mnt/file"):
+            (cls.root / name).touch()
+        for name in ("bin", "lib", "lib64", "sbin"):
+            if os.path.islink(f"/{name}"):
+                (cls.root / name).symlink_to(os.readlink(f"/{name}"))
+        done = subprocess.run(["/usr/bin/bwrap", *words("--unshare-all --ro-bind / /"), "/usr/bin/true"], stderr=subprocess.PIPE, check=False,
+                              **as_user(ORDINARY))
+        need(done.returncode == 0, f"user namespaces: {done.stderr.decode()}")
+
+    def setUp(self):
+        super().setUp()
+        self.chat = self.make_folder("chat", 0o700, ORDINARY)
+        self.helper = self.make_folder("helper")
+        shutil.copy(CHECK_CONTAINER, self.helper / "check-container")
+
+    def bubblewrap(self, **changes):
+        """The command line before the program's. `changes`: other options for a key of BUBBLEWRAP, or for a new one."""
+        places = {"root": self.root, "tree": self.tree, "folder": self.folder, "helper": self.helper, "chat": self.chat}
+        return ["/usr/bin/bwrap", *(word for options in {**BUBBLEWRAP, **changes}.values() for word in words(options, **places))]
+
+    def contained(self, policy, *command, changes=None, inside=(), options=("--max-abi", "2"), **keywords):
+        """A launch in the container. `inside`: what runs the launcher there."""
+        return self.launch(policy, *command, wrapper=(*self.bubblewrap(**(changes or {})), *inside), options=options, **keywords)
+
+    def assert_checked(self, outcome, out=None):
+        self.assert_ran(outcome, out)
+        self.assertEqual((outcome.status["container"], outcome.findings), ("checked", []))
+
+    def assert_found(self, outcome, *findings):
+        """Refused for just these, in whatever order."""
+        self.assert_refused(outcome, "container")
+        self.assertEqual((sorted(outcome.findings), outcome.status["container"]), (sorted(findings), None))

@@ -6,7 +6,7 @@ import subprocess
 from harness import ABI, ORDINARY, USERS, SandboxTest, as_user, launcher_environment, said
 
 KEYS = {"event", "reason", "message", "hint", "abi", "max_abi", "kernel_abi", "uid", "not_enforced", "not_granted", "unrestricted",
-        "container", "proof", "warnings"}
+        "container", "findings", "proof", "warnings"}
 
 HOSTILE = {
     "newline": b"a\nlandlock-exec: forged", "return": b"a\rforged", "quote": b'a"b', "backslash": b"a\\b", "escape": b"\x1b[31mred\x1b]0;title\x07",
@@ -37,8 +37,8 @@ class StatusLine(SandboxTest):
             status = outcome.status
             self.assertEqual(set(status), KEYS)
             self.assertEqual((status["event"], status["reason"], status["message"], status["kernel_abi"], status["uid"], status["unrestricted"],
-                              status["container"], status["proof"], status["not_granted"]),
-                             ("starting", None, None, ABI, uid, ["connect_tcp"], "not-needed", "read_dir /", []))
+                              status["container"], status["findings"], status["proof"], status["not_granted"]),
+                             ("starting", None, None, ABI, uid, ["connect_tcp"], "not-needed", [], "read_dir /", []))
             self.assertEqual(any("UID 0" in text for text in status["warnings"]), uid == 0)
 
     def test_hostile_names(self):
