@@ -235,29 +235,46 @@ static void restrict_self(const struct supervisor *supervisor, const struct secc
         respond(supervisor, call->id, 0, 0, supervisor->has_no_effect ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
-/* Until nobody is left under the filter. */
-static void serve(const struct supervisor *supervisor)
+static void answer(const struct supervisor *supervisor)
 {
-    struct pollfd ready = {.fd = supervisor->listener, .events = POLLIN};
+    struct seccomp_notif call = {0};
 
-    while (poll(&ready, 1, -1) > 0 && ready.revents & POLLIN) {
-        struct seccomp_notif call = {0};
+    if (ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
+        return;
+    if (call.data.nr == CREATE_RULESET)
+        create_ruleset(supervisor, &call);
+    else if (call.data.nr == ADD_RULE)
+        add_rule(supervisor, &call);
+    else
+        restrict_self(supervisor, &call);
+}
 
-        if (ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
-            continue;
-        if (call.data.nr == CREATE_RULESET)
-            create_ruleset(supervisor, &call);
-        else if (call.data.nr == ADD_RULE)
-            add_rule(supervisor, &call);
-        else
-            restrict_self(supervisor, &call);
+/* Until nobody is left under the filter; returns the child's status. The child is reaped as soon as it ends: before Linux 6.11 it
+ * is under the filter until then. */
+static int serve(const struct supervisor *supervisor, pid_t child)
+{
+    struct pollfd ready[] = {{.fd = supervisor->listener, .events = POLLIN},
+                             {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}};
+    int status = 0;
+
+    while (poll(ready, 2, -1) > 0 && !(ready[0].revents & POLLHUP)) {
+        if (ready[0].revents)
+            answer(supervisor);
+        if (ready[1].revents) {
+            waitpid(child, &status, 0);
+            close(ready[1].fd);
+            ready[1].fd = -1;
+        }
     }
+    if (ready[1].fd >= 0)
+        waitpid(child, &status, 0);
+    return status;
 }
 
 int main(int count, char **arguments)
 {
     struct supervisor supervisor = {.listener = -1};
-    int command = 1, sockets[2], status = 0;
+    int command = 1, sockets[2], status;
     pid_t child;
 
     while (command < count && strcmp(arguments[command], "--") != 0)
@@ -278,8 +295,7 @@ int main(int count, char **arguments)
         become(sockets[1], arguments + command + 1);
     close(sockets[1]);
     supervisor.listener = receive_descriptor(sockets[0]);
-    serve(&supervisor);
-    waitpid(child, &status, 0);
+    status = serve(&supervisor, child);
     if (WIFSIGNALED(status))
         kill(getpid(), WTERMSIG(status));
     return WEXITSTATUS(status);

@@ -198,26 +198,46 @@ static int try_abstract(char **a)
     return with_unix(a[0], 1, connect);
 }
 
-static int with_port(const char *port, int (*call)(int, const struct sockaddr *, socklen_t))
+static int with_port(const char *port, int type, int (*call)(int, const struct sockaddr *, socklen_t))
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                   .sin_port = htons((uint16_t)number(port))};
-    int fd = socket(AF_INET, SOCK_STREAM, 0),
-        result = call(fd, (const struct sockaddr *)&address, sizeof address), failure = errno;
+    int fd = socket(AF_INET, type, 0), result = call(fd, (const struct sockaddr *)&address, sizeof address),
+        failure = errno;
 
     close(fd);
     return result < 0 ? with(failure) : 0;
 }
 
+static int send_byte(int fd, const struct sockaddr *address, socklen_t length)
+{
+    return (int)sendto(fd, "x", 1, 0, address, length);
+}
+
 static int try_bind(char **a)
 {
-    return with_port(a[0], bind);
+    return with_port(a[0], SOCK_STREAM, bind);
 }
 
 static int try_connect(char **a)
 {
-    return with_port(a[0], connect);
+    return with_port(a[0], SOCK_STREAM, connect);
+}
+
+static int try_bind_udp(char **a)
+{
+    return with_port(a[0], SOCK_DGRAM, bind);
+}
+
+static int try_connect_udp(char **a)
+{
+    return with_port(a[0], SOCK_DGRAM, connect);
+}
+
+static int try_send_udp(char **a)
+{
+    return with_port(a[0], SOCK_DGRAM, send_byte);
 }
 
 /* ECHILD: there is none, not even one that has ended. */
@@ -298,24 +318,45 @@ static const struct {
     int count;
     int (*try)(char **arguments);
 } operations[] = {
-    {"read", 1, try_read},         {"write", 1, try_write},
-    {"append", 1, try_append},     {"path", 1, try_path},
-    {"create", 1, try_create},     {"unnamed", 1, try_unnamed},
-    {"otrunc", 1, try_otrunc},     {"rtrunc", 1, try_rtrunc},
-    {"truncate", 1, try_truncate}, {"list", 1, try_list},
-    {"link", 2, try_link},         {"rename", 2, try_rename},
-    {"exchange", 2, try_exchange}, {"symlink", 2, try_symlink},
-    {"mkdir", 1, try_mkdir},       {"rmdir", 1, try_rmdir},
-    {"unlink", 1, try_unlink},     {"fifo", 1, try_fifo},
-    {"reg", 1, try_reg},           {"char", 1, try_char},
-    {"execute", 1, try_execute},   {"sock", 1, try_sock},
-    {"unix", 1, try_unix},         {"abstract", 1, try_abstract},
-    {"bind", 1, try_bind},         {"connect", 1, try_connect},
-    {"kill", 2, try_kill},         {"fd", 1, try_fd},
-    {"dup2", 2, try_dup2},         {"sti", 1, try_sti},
-    {"sti64", 1, try_sti64},       {"sti32", 1, try_sti32},
-    {"linux", 1, try_linux},       {"winsize", 1, try_winsize},
-    {"ioctl", 1, try_ioctl},       {"child", 0, try_child},
+    {"read", 1, try_read},
+    {"write", 1, try_write},
+    {"append", 1, try_append},
+    {"path", 1, try_path},
+    {"create", 1, try_create},
+    {"unnamed", 1, try_unnamed},
+    {"otrunc", 1, try_otrunc},
+    {"rtrunc", 1, try_rtrunc},
+    {"truncate", 1, try_truncate},
+    {"list", 1, try_list},
+    {"link", 2, try_link},
+    {"rename", 2, try_rename},
+    {"exchange", 2, try_exchange},
+    {"symlink", 2, try_symlink},
+    {"mkdir", 1, try_mkdir},
+    {"rmdir", 1, try_rmdir},
+    {"unlink", 1, try_unlink},
+    {"fifo", 1, try_fifo},
+    {"reg", 1, try_reg},
+    {"char", 1, try_char},
+    {"execute", 1, try_execute},
+    {"sock", 1, try_sock},
+    {"unix", 1, try_unix},
+    {"abstract", 1, try_abstract},
+    {"bind", 1, try_bind},
+    {"connect", 1, try_connect},
+    {"bind_udp", 1, try_bind_udp},
+    {"connect_udp", 1, try_connect_udp},
+    {"send_udp", 1, try_send_udp},
+    {"kill", 2, try_kill},
+    {"fd", 1, try_fd},
+    {"dup2", 2, try_dup2},
+    {"sti", 1, try_sti},
+    {"sti64", 1, try_sti64},
+    {"sti32", 1, try_sti32},
+    {"linux", 1, try_linux},
+    {"winsize", 1, try_winsize},
+    {"ioctl", 1, try_ioctl},
+    {"child", 0, try_child},
 };
 
 /* Returns how many arguments were taken; 0: there is no such operation. */
