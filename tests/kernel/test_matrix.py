@@ -1,0 +1,165 @@
+"""The launcher, its helper and the shipped policies in Docker's container on real kernels, and on one that seems to be older.
+
+All machines run first, two at a time; the tests look at what came of it. The environment: BUILD (the build that is installed),
+SANDBOX_HELPERS (attempt, abi_supervisor), CACHE_DIRECTORY (kernels, Docker's data).
+"""
+
+import itertools
+import sys
+import time
+import unittest
+
+from image import make_tree, pack
+from machine import boot, work_folder
+from scenarios import ATTEMPTS, DEPARTURES, RENAME, TRIED, TRIED_ON_ANOTHER, add_scenarios, configurations
+
+# Linux, and its Landlock ABI. The longest first.
+KERNELS = {"7.3": 11, "6.1": 2, "5.10": 0, "6.12": 6, "6.19": 7, "7.0": 8, "7.1": 9, "7.2": 10}
+OLD = (1, 2)  # ABIs that cannot stop truncation: the container is checked
+SUPERVISED = (1, 2, 3, 4, 5)  # ABIs that no Debian kernel has, and 2 for comparison, by the supervisor
+SUPERVISOR = "7.3"
+
+# What each ABI began to restrict, in the order of the status line.
+RESTRICTED_FROM = {"truncate": 3, "ioctl_dev": 5, "resolve_unix": 9, "bind_tcp": 4, "connect_tcp": 4, "bind_udp": 10,
+                   "connect_send_udp": 10, "abstract_unix_socket": 6, "signal": 6}
+
+# By departure, what the findings must name: one finding each. Docker mounts the files of /etc as it does the root.
+WRITABLE_ROOT = ["/ must be read-only", *(f"/etc/{name} is a writable mount" for name in ("resolv.conf", "hostname", "hosts"))]
+USER_0 = ["the user is not UID 1000 but real UID 0, effective UID 0, saved UID 0, filesystem UID 0"]
+FINDINGS = {
+    "user 0": USER_0,
+    "a capability": ["the bounding capability set is not empty: cap_net_raw"],
+    "a writable root": WRITABLE_ROOT,
+    "a writable main.py": ["/opt/main.py must be read-only"],
+    "another chat": ["/another is a writable mount"],
+    "several": [*USER_0, *WRITABLE_ROOT, "/another is a writable mount"],
+}
+
+UNTOUCHED = {"kept": b"content\n"}  # a chat's directory as init makes it
+
+
+def scenarios_of(abi):
+    """Each departure is tried on ABI 2, all together on ABI 1; from ABI 3 on they are let pass, and only another chat's files matter."""
+    others = {0: ["unrestricted"], 1: ["attempts", "several"], 2: ["attempts", *DEPARTURES]}
+    return ["python", *others.get(abi, ["attempts", "another chat"])]
+
+
+def runs():
+    """By kernel, the scenarios by name; SCENARIO@ABI are under the supervisor."""
+    runs = {release: scenarios_of(abi) for release, abi in KERNELS.items()}
+    runs[SUPERVISOR] += [f"{scenario}@{abi}" for abi in SUPERVISED for scenario in scenarios_of(abi)]
+    return runs
+
+
+def systems(booted):
+    """By name, the ABI that the launcher finds there and the results by scenario."""
+    systems = {}
+    for release, results in booted.items():
+        for run, result in results.items():
+            scenario, _, seeming = run.partition("@")
+            name = f"ABI {seeming}, supervised" if seeming else f"Linux {release}"
+            systems.setdefault(name, (int(seeming or KERNELS[release]), {}))[1][scenario] = result
+    return systems
+
+
+def setUpModule():
+    global SYSTEMS
+    started = time.monotonic()
+    with work_folder() as folder:
+        for part in ("tree", "chat"):
+            (folder / part).mkdir()
+        make_tree(folder / "tree")
+        add_scenarios(folder / "tree", configurations(folder / "chat"))
+        pack(folder / "tree", folder / "initramfs")
+        tell(f"the image and Docker's configurations: {time.monotonic() - started:.1f} s")
+        SYSTEMS = systems(boot(runs(), folder / "initramfs", folder, lambda done: tell(f"Linux {done.release}: {done.seconds:.1f} s")))
+    tell(f"in all: {time.monotonic() - started:.1f} s")
+
+
+def tell(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Kernel(unittest.TestCase):
+    maxDiff = None
+
+    def of(self, scenario, abis=range(1, 12)):
+        """What came of a scenario on each system with these ABIs that has it: names, ABIs, results."""
+        found = [(name, abi, results[scenario]) for name, (abi, results) in SYSTEMS.items() if abi in abis and scenario in results]
+        self.assertTrue(found)
+        return found
+
+    def assert_started(self, abi, result):
+        """And that the status line says all of what this ABI enforces, and what not."""
+        self.assertEqual(result.status, {
+            "event": "starting", "reason": None, "message": None, "hint": None, "abi": abi, "max_abi": 11, "kernel_abi": abi, "uid": 1000,
+            "not_enforced": [right for right, first in RESTRICTED_FROM.items() if abi < first],
+            "not_granted": ["refer"] if abi == 1 else [], "unrestricted": [], "container": "checked" if abi in OLD else "not-needed",
+            "proof": "read_dir /", "warnings": [], "findings": []})
+        self.assertEqual((result.code, result.err.count("\n")), (0, 1), result)  # nothing on standard error but that line
+
+    def assert_refused(self, result, reason):
+        """And that nothing ran."""
+        self.assertIsNotNone(result.status, result)
+        self.assertEqual((result.code, result.out, result.status["event"], result.status["reason"]), (125, "", "refused", reason), result)
+        self.assertEqual((result.chat, result.another), (UNTOUCHED, UNTOUCHED))
+
+    def test_every_system_is_there(self):
+        self.assertEqual(sorted(abi for abi, _ in SYSTEMS.values()), sorted([*KERNELS.values(), *SUPERVISED]))
+        for name, (abi, results) in SYSTEMS.items():
+            self.assertEqual(sorted(results), sorted(scenarios_of(abi)), name)
+
+    def test_without_landlock(self):
+        for _, _, result in self.of("python", [0]):
+            self.assert_refused(result, "landlock-missing")
+            self.assertIn("Sandbox requires enabled Landlock ABI 1 or newer: ", result.status["message"])
+
+    def test_python(self):
+        """Code from standard input runs in /sandbox and leaves its files there; what is not its own is denied."""
+        for scenario, tried, abis in (("python", TRIED, range(1, 12)), ("another chat", TRIED_ON_ANOTHER, range(3, 12))):
+            for name, abi, result in self.of(scenario, abis):
+                with self.subTest(name, scenario=scenario):
+                    self.assert_started(abi, result)
+                    first, *lines = result.out.splitlines()
+                    self.assertIn(first, [f"/sandbox 1000 {root} cgroup2" for root in ("overlay", *([] if abi in OLD else ["tmpfs"]))])
+                    self.assertEqual(lines, [f"{line} Permission denied" for line in tried])
+                    self.assertEqual((result.chat, result.another), ({**UNTOUCHED, "отчёт.txt": "Готово".encode()}, UNTOUCHED))
+
+    def assert_answers(self, abi, result):
+        """Each operation is denied from its ABI on, and possible below."""
+        expected = [(operation, now if first and abi >= first else before) for operation, first, now, before in ATTEMPTS]
+        expected.append((RENAME, "EXDEV" if abi == 1 else "OK"))
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual([*itertools.zip_longest((operation for operation, _ in expected), result.out.split())], expected)
+
+    def test_what_each_abi_restricts(self):
+        for name, abi, result in self.of("attempts"):
+            with self.subTest(name):
+                self.assert_started(abi, result)
+                self.assert_answers(abi, result)
+
+    def test_without_the_launcher(self):
+        """All of it is possible in the container: what is denied above, Landlock denies."""
+        for _, abi, result in self.of("unrestricted", [0]):
+            self.assert_answers(abi, result)
+
+    def test_departures(self):
+        """Where truncation cannot be stopped, a container that is not as it must be is refused, with all that is wrong with it."""
+        for departure, texts in FINDINGS.items():
+            for name, _, result in self.of(departure, OLD):
+                with self.subTest(name, departure=departure):
+                    self.assert_refused(result, "container")
+                    findings = result.status["findings"]
+                    self.assertEqual(len(findings), len(texts), findings)
+                    for text in texts:
+                        self.assertTrue(any(text in finding["message"] for finding in findings), (text, findings))
+                    self.assertTrue(all("docker run: " in finding["hint"] for finding in findings), findings)
+
+    def test_the_supervisor_is_like_the_real_kernel(self):
+        """All that came of each scenario is the same, byte for byte: so ABI 1, 3, 4 and 5 are tried, too."""
+        (_, real), (_, supervised) = SYSTEMS["Linux 6.1"], SYSTEMS["ABI 2, supervised"]
+        self.assertEqual(real, supervised)
+
+
+if __name__ == "__main__":
+    unittest.main()
