@@ -60,20 +60,30 @@ static int open_helper(struct error *error)
 
 /* ---- The child ---- */
 
-static _Noreturn void become_helper(int helper, int output, int complaints, char *const *arguments)
+/* Returns only on failure: what failed. */
+static const char *execute(int helper, int output, char *const *arguments)
 {
     static char *const nothing[] = {NULL};
     int null = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no helper without a launcher */
-    if (dup2(complaints, STDERR_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(output, STDOUT_FILENO) < 0 ||
-        syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
-        syscall(SYS_execveat, helper, "", arguments, nothing, AT_EMPTY_PATH) < 0) {
-        const char *why = strerror(errno);
+    if (null < 0)
+        return "/dev/null";
+    if (dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+        syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        return "passing descriptors";
+    syscall(SYS_execveat, helper, "", arguments, nothing, AT_EMPTY_PATH);
+    return "executing it";
+}
 
-        write_all(STDERR_FILENO, why, strlen(why));
-    }
+static _Noreturn void become_helper(int helper, int output, int complaints, char *const *arguments)
+{
+    const char *what;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no helper without a launcher */
+    if (dup2(complaints, STDERR_FILENO) < 0)
+        _exit(CONTAINER_NOT_CHECKED);
+    what = execute(helper, output, arguments);
+    dprintf(STDERR_FILENO, "%s: %s", what, strerror(errno));
     _exit(CONTAINER_NOT_CHECKED);
 }
 

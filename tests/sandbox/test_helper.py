@@ -159,9 +159,9 @@ class Trust(HelperTest):
             ("FIFO", lambda: special(os.mkfifo), ": is not a regular file"),
             ("writable by the group", lambda: file.chmod(0o775), ": others may write it"),
             ("writable by others", lambda: file.chmod(0o757), ": others may write it"),
-            ("not executable", lambda: file.chmod(0o644), "(exit status 2): Permission denied"),
-            ("empty", lambda: file.write_bytes(b""), "(exit status 2): Exec format error"),
-            ("garbage", lambda: file.write_bytes(b"\1\2\3\4" * 10), "(exit status 2): Exec format error"),
+            ("not executable", lambda: file.chmod(0o644), "(exit status 2): executing it: Permission denied"),
+            ("empty", lambda: file.write_bytes(b""), "(exit status 2): executing it: Exec format error"),
+            ("garbage", lambda: file.write_bytes(b"\1\2\3\4" * 10), "(exit status 2): executing it: Exec format error"),
             ("a script", lambda: file.write_text("#!/bin/sh\nexit 0\n"), "(exit status 2): "),
         ):
             shutil.rmtree(self.helper)

@@ -286,13 +286,13 @@ static void a_helper_that_cannot_be_executed_complains(void **state)
 {
     (void)state;
     assert_int_equal(chmod(CHECK_CONTAINER, 0644), 0);
-    assert_not_executed("Permission denied");
+    assert_not_executed("executing it: Permission denied");
     assert_int_equal(chmod(CHECK_CONTAINER, 0755), 0);
     write_helper("");
-    assert_not_executed("Exec format error");
+    assert_not_executed("executing it: Exec format error");
     write_helper("\x7f"
                  "ELF");
-    assert_not_executed("Exec format error");
+    assert_not_executed("executing it: Exec format error");
     write_helper("#!/bin/true\n"); /* a script would need a descriptor that stays open */
     assert_not_executed("No such file or directory");
 }

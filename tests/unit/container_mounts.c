@@ -568,6 +568,21 @@ static void assert_cannot_be_read(const char *name)
     assert_int_equal(findings.count, 0);
 }
 
+static void a_path_that_is_named_twice_is_told_once(void **state)
+{
+    auto_expectation struct container_expectation expectation = {.presets = DOCKER};
+    auto_findings struct container_findings findings = {0};
+    struct check check = {.expectation = &expectation, .findings = &findings};
+    struct error error;
+
+    (void)state;
+    use_text("100 1 0:1 / / rw - overlay overlay rw\n");
+    expect_read_only(&expectation, "/", 100);
+    expect_read_only(&expectation, "/", 100);
+    assert_int_equal(check_mounts(&check, &error), 0);
+    assert_int_equal(findings.count, 1);
+}
+
 /* A line that is passed over might be the one that matters. */
 static void a_line_that_cannot_be_understood_is_an_error_wherever_it_stands(void **state)
 {
@@ -660,6 +675,7 @@ int main(void)
         cmocka_unit_test(control_groups_of_version_2_are_fine_where_users_are_remapped),
         cmocka_unit_test(a_named_mount_is_named_itself_and_wholly_allowed),
         cmocka_unit_test(a_read_only_path_lies_on_a_mount_that_is_listed_and_read_only),
+        cmocka_unit_test(a_path_that_is_named_twice_is_told_once),
         cmocka_unit_test(a_line_that_cannot_be_understood_is_an_error_wherever_it_stands),
         cmocka_unit_test(without_lines_nothing_is_fine),
         cmocka_unit_test(a_file_that_cannot_be_read_is_an_error),
