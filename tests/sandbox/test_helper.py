@@ -202,7 +202,7 @@ class Trust(HelperTest):
         if "libc.so.6" not in libraries_of(self.launcher):
             nothing = self.make_folder("nothing")
             outcome = self.run_it(changes={"hidden": f"--ro-bind {nothing} {os.path.dirname(hidden)}"})
-            self.assert_refused(outcome, "container", "(exit status 2): No such file or directory")  # not even the loader
+            self.assert_refused(outcome, "container", "(exit status 2): executing it: No such file or directory")  # not even the loader
 
 
 class Surroundings(HelperTest):
