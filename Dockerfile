@@ -35,7 +35,7 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; \
     fc-cache --force --system-only; \
     if [ -z "$libraries" ]; then \
         pip install --no-cache-dir numpy pandas scipy scikit-learn matplotlib openpyxl python-docx reportlab Pillow lxml; \
-        python3 -m compileall -q -x '/(site-packages|lib2to3|test)/' "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"; \
+        python3 -m compileall -q -x '/(site-packages|lib2to3|test)/' /usr/local/lib/python3.*/; \
     fi; \
     install --directory --owner=1000 --group=1000 /sandbox
 

@@ -86,13 +86,16 @@ def build_image(docker):
 
 def bring_image(kind):
     """To a daemon that cannot build it: not with the host's network."""
+    with Daemon() as docker:
+        image = build_image(docker)
+    with Daemon(kind=kind) as docker:
+        if image in docker.words("images", "--quiet", "--no-trunc", "mypy"):
+            return
     with tempfile.NamedTemporaryFile(dir=CACHE, prefix="mypy.") as file:
         with Daemon() as docker:
-            image = build_image(docker)
             docker.docker("save", "--output", file.name, "mypy", timeout=300)
         with Daemon(kind=kind) as docker:
-            if image not in docker.words("images", "--quiet", "--no-trunc", "mypy"):
-                docker.docker("load", "--input", file.name, timeout=600)
+            docker.docker("load", "--input", file.name, timeout=600)
             docker.docker("image", "prune", "--force")
 
 
@@ -172,5 +175,6 @@ class ContainerTest(unittest.TestCase):
     def assert_refused(self, outcome, reason):
         """Nothing ran: the launcher says so, Docker's own 125 has no status line."""
         self.assertIsNotNone(outcome.status, outcome)
-        self.assertEqual((outcome.code, outcome.out, outcome.status["event"], outcome.status["reason"]), (125, "", "refused", reason), outcome)
+        self.assertEqual((outcome.status["event"], outcome.status["reason"]), ("refused", reason), outcome)
+        self.assertEqual((outcome.code, outcome.out), (125, ""), outcome)
         self.assertEqual([path for path in outcome.chat.rglob("*") if not path.is_dir()], [])

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from daemon import CACHE, CLIENT
-from harness import POLICY, SOURCE, ContainerTest, supplied, text, together
+from harness import POLICY, SOURCE, SUPPLIED, ContainerTest, supplied, text, together
 
 CODE = "open('/sandbox/written', 'w').write('ran'); print('ran')"
 
@@ -44,8 +44,9 @@ class Passes:
         for options in ([], ["--max-abi", "2"], ["--max-abi", "1"]):
             with self.subTest(options):
                 chat = self.folder()
-                done = self.docker.docker("run", "--rm", "--tty", *supplied(chat), "--entrypoint", "landlock-exec", "mypy", "--policy", POLICY,
-                                          *options, "--", "python3", "-c", f"import os; {CODE}; print(os.isatty(0))", check=False)
+                done = self.docker.docker("run", "--rm", "--tty", *supplied(chat), "--entrypoint", "landlock-exec", "mypy", "--policy",
+                                          POLICY, *options, "--", "python3", "-c", f"import os; {CODE}; print(os.isatty(0))",
+                                          check=False)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertEqual(text(done.stdout).split()[-2:], ["ran", "True"])
                 self.assertEqual((chat / "written").read_text(), "ran")
@@ -58,11 +59,12 @@ class SuppliedTest(Passes, ContainerTest):
 
     def test_manual_and_compose_file_say_the_same(self):
         chat = self.folder()
-        ours, = self.docker.words("create", "--interactive", *supplied(chat), "mypy")
+        script = SOURCE / "policy/main.py"  # as the compose file has it
+        ours, = self.docker.words("create", "--interactive", *supplied(chat, script=SUPPLIED["script"].format(script=script)), "mypy")
         wanted = configuration(self.docker.inspect(ours))
         self.assertEqual(wanted["CapDrop"], ["ALL"])  # it is the configuration that is compared, not nothing
 
-        manuals, = self.docker.words("create", *manual_options(chat))
+        manuals, = self.docker.words("create", *manual_options(chat, script))
         self.assertEqual(configuration(self.docker.inspect(manuals)), {**wanted, "AutoRemove": True})
 
         self.compose(chat, "--profile", "run", "create")
@@ -146,11 +148,11 @@ def configuration(container):
     return {key: value for key, value in told.items() if value}
 
 
-def manual_options(chat):
-    """The command of the manual, for this chat and this tree's script: the words behind `docker run`."""
+def manual_options(chat, script):
+    """The command of the manual, for this chat and this script: the words behind `docker run`."""
     page = (SOURCE / "man/landlock-exec.1").read_text().replace("\\-", "-").replace("\\e\n", "")
     command = re.search(r"^docker run (--rm .*?) < code\.py$", page, re.MULTILINE)[1]
-    return [word.replace("/srv/chats/1", str(chat)).replace("/srv/main.py", str(chat.parent / "main.py")) for word in shlex.split(command)]
+    return [word.replace("/srv/chats/1", str(chat)).replace("/srv/main.py", str(script)) for word in shlex.split(command)]
 
 
 def writable_by_others(root):

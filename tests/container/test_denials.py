@@ -5,7 +5,7 @@ import os
 import shutil
 import unittest
 
-from harness import SOURCE, ContainerTest, supplied, text
+from harness import SOURCE, SUPPLIED, ContainerTest, supplied, text
 
 # What is tried, and what comes of it: on the machine's own ABI, and on ABI 2 where it is different. /opt/main.py here belongs to the
 # user of the code.
@@ -84,7 +84,7 @@ class DenialsTest(ContainerTest):
                 script = chat.with_name(f"{chat.name}.other") / "main.py"
                 shutil.copy(SOURCE / "policy/main.py", script)
                 os.chown(script, self.uid, self.uid)
-                outcome = self.launch(CODE, chat=chat, max_abi=abi, script=f"--mount type=bind,source={script},target=/opt/main.py,readonly")
+                outcome = self.launch(CODE, chat=chat, max_abi=abi, script=SUPPLIED["script"].format(script=script))
                 self.assert_ran(outcome)
                 self.assertEqual(json.loads(outcome.out), wanted)
                 self.assertEqual(script.read_bytes(), (SOURCE / "policy/main.py").read_bytes())

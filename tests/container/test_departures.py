@@ -117,7 +117,8 @@ class DeparturesTest(ContainerTest):
         self.assert_refused(outcome, "container")
         left = list(outcome.findings)
         for message, hint in wanted:
-            matching = [finding for finding in left if re.search(message, finding["message"]) and re.search(hint, finding["hint"], re.DOTALL)]
+            matching = [finding for finding in left
+                        if re.search(message, finding["message"]) and re.search(hint, finding["hint"], re.DOTALL)]
             self.assertEqual(len(matching), 1, f"of {message!r} with {hint!r} in {outcome.findings}")
             left.remove(matching[0])
         self.assertEqual(left, [])

@@ -8,6 +8,8 @@ from harness import POLICY, SCRIPT, ContainerTest, supplied, text
 CODE = "open('/sandbox/written', 'w').close(); print('ran')"
 LANDLOCK = {"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
 ENOSYS, EPERM = 38, 1
+CAUSES = {"landlock-old-seccomp": r"a seccomp profile that is too old to know Landlock hides it, or the kernel \(.*\) has none \(ENOSYS\)$",
+          "landlock-blocked": r"a seccomp profile blocks its system calls \(EPERM\)$"}
 
 
 class SeccompTest(ContainerTest):
@@ -36,11 +38,10 @@ class SeccompTest(ContainerTest):
 
     def test_landlock_is_kept_from_it(self):
         newer = {"memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node"}  # runc answers ENOSYS to what is beyond all
-        for name, profile, reason, cause in (
-                ("an old Docker's default profile", self.without(LANDLOCK | newer), "landlock-old-seccomp", "a seccomp profile that is too old to know Landlock hides it"),
-                ("a profile that answers ENOSYS", self.refusing(ENOSYS), "landlock-old-seccomp", "a seccomp profile that is too old to know Landlock hides it"),
-                ("a default profile without the calls", self.without(LANDLOCK), "landlock-blocked", r"a seccomp profile blocks its system calls \(EPERM\)"),
-                ("a profile that answers EPERM", self.refusing(EPERM), "landlock-blocked", r"a seccomp profile blocks its system calls \(EPERM\)")):
+        for name, profile, reason in (("an old Docker's default profile", self.without(LANDLOCK | newer), "landlock-old-seccomp"),
+                                      ("a profile that answers ENOSYS", self.refusing(ENOSYS), "landlock-old-seccomp"),
+                                      ("a default profile without the calls", self.without(LANDLOCK), "landlock-blocked"),
+                                      ("a profile that answers EPERM", self.refusing(EPERM), "landlock-blocked")):
             with self.subTest(name):
                 options = self.profile(profile)
                 outcome = self.launch(CODE, **options)
@@ -50,7 +51,7 @@ class SeccompTest(ContainerTest):
                 done = self.docker.run(*supplied(chat, **options), "mypy", input=CODE.encode())
                 self.assertEqual((done.returncode, done.stdout, list(chat.iterdir())), (125, b"", []))
                 refusal, hint = text(done.stderr).splitlines()
-                self.assertRegex(refusal, f"^landlock-exec: Sandbox requires enabled Landlock ABI 1 or newer: .*{cause}")
+                self.assertRegex(refusal, f"^landlock-exec: Sandbox requires enabled Landlock ABI 1 or newer: {CAUSES[reason]}")
                 self.assertRegex(hint, "^landlock-exec: hint: ")
 
     def test_the_profile_as_it_is_does_no_harm(self):

@@ -120,7 +120,8 @@ def model():
     done = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(work)(number) for number in range(8))
     large = numpy.ones(2_000_000)  # joblib shares it by memory mapping
     sums = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(numpy.sum)(large) for _ in range(2))
-    return {"score": search.best_score_, "again": joblib.load("модель.joblib").score(flowers, kinds), "line": [line.coef_[0], line.intercept_],
+    return {"score": search.best_score_, "again": joblib.load("модель.joblib").score(flowers, kinds),
+            "line": [line.coef_[0], line.intercept_],
             "squares": [square for square, _ in done], "processes": os.getpid() not in {process for _, process in done},
             "sums": [float(number) for number in sums]}
 

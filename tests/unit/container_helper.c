@@ -294,7 +294,7 @@ static void a_helper_that_cannot_be_executed_complains(void **state)
                  "ELF");
     assert_not_executed("executing it: Exec format error");
     write_helper("#!/bin/true\n"); /* a script would need a descriptor that stays open */
-    assert_not_executed("No such file or directory");
+    assert_not_executed("executing it: No such file or directory");
 }
 
 /* ---- What it gets ---- */
