@@ -6,7 +6,7 @@ ARG BASE=python:3.12-slim-bookworm
 
 FROM ${BASE} AS build
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends gcc libc6-dev cmake make musl-tools pkg-config libcap-ng-dev libmount-dev \
+ && apt-get install --yes --no-install-recommends gcc libc6-dev cmake make musl-tools libcap-ng-dev libmount-dev \
  && rm -rf /var/lib/apt/lists/*
 COPY . /source
 RUN cmake -S /source -B /build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DBUILD_TESTING=OFF \

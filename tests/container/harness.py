@@ -4,6 +4,7 @@ The environment tells where things are: SOURCE (the project), SANDBOX_HELPERS (t
 is built on (default: bookworm). Nothing is passed over: what is missing here fails.
 """
 
+import atexit
 import concurrent.futures
 import dataclasses
 import json
@@ -116,6 +117,7 @@ class ContainerTest(unittest.TestCase):
             build_image(cls.docker)
         cls.tree = Path(tempfile.mkdtemp(prefix="landlock-exec-test.", dir=TREES))
         cls.addClassCleanup(shutil.rmtree, cls.tree)
+        atexit.register(shutil.rmtree, cls.tree, ignore_errors=True)  # at Ctrl-C there is no clean-up of the class
         cls.tree.chmod(0o755)
         cls.root, cls.uid = KINDS[cls.kind]
         shutil.copy(SOURCE / "policy/main.py", cls.tree)

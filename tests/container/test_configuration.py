@@ -144,7 +144,7 @@ def configuration(container):
     """What Docker was told of a container, without what is empty: clients write that differently."""
     told = {**container["HostConfig"], **{key: container["Config"][key] for key in ("User", "OpenStdin", "Entrypoint", "Cmd", "Image")}}
     told["RestartPolicy"] = told["RestartPolicy"]["Name"].removeprefix("no")
-    told["Mounts"] = [{key: value for key, value in mount.items() if value} for mount in told["Mounts"]]
+    told["Mounts"] = sorted(({key: value for key, value in mount.items() if value} for mount in told["Mounts"]), key=str)
     return {key: value for key, value in told.items() if value}
 
 

@@ -63,9 +63,10 @@ class DaemonTest(unittest.TestCase):
         self.assertEqual([line for line in Path("/proc/self/mountinfo").read_text().splitlines() if "/run/containerd" in line], [])
 
     def test_nothing_is_left(self):
-        for how, kind, wanted in (("fail", "usual", 1), ("SIGINT", "usual", -signal.SIGINT), ("SIGTERM", "usual", 143),
-                                  ("SIGHUP", "usual", 129), ("fail", "rootless", 1), ("SIGKILL", "rootless", -signal.SIGKILL),
-                                  ("SIGKILL", "usual", -signal.SIGKILL)):
+        interrupted, killed = -signal.SIGINT, -signal.SIGKILL
+        for how, kind, wanted in (("fail", "usual", 1), ("SIGINT", "usual", interrupted), ("SIGTERM", "usual", interrupted),
+                                  ("SIGHUP", "usual", interrupted), ("fail", "rootless", 1), ("SIGKILL", "rootless", killed),
+                                  ("SIGKILL", "usual", killed)):
             with self.subTest(how, kind=kind):
                 code, processes, namespaces = self.end(how, kind)
                 self.assertEqual(code, wanted)

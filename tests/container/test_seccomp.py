@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import POLICY, SCRIPT, ContainerTest, supplied, text
+from harness import ContainerTest, supplied, text
 
 CODE = "open('/sandbox/written', 'w').close(); print('ran')"
 LANDLOCK = {"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
