@@ -30,7 +30,8 @@ static int check(char *const *arguments, struct container_expectation *expectati
         error_set(error, 1, "the process to be checked has ended");
         return say(error);
     }
-    if (container_write_findings(STDOUT_FILENO, findings) < 0) {
+    if (container_write_findings(STDOUT_FILENO, findings) < 0 ||
+        (!findings->count && write_all(STDOUT_FILENO, CONTAINER_CHECKED, sizeof CONTAINER_CHECKED) < 0)) {
         error_set(error, 1, "standard output: %s", strerror(errno));
         return say(error);
     }

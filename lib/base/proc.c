@@ -34,12 +34,11 @@ bool next_id_range(const char **text, struct id_range *range)
 bool uid_stands_for_unmapped(uid_t uid)
 {
     enum { LONGEST_MAP = 16384 }; /* 340 lines are allowed */
-    auto_free char *map = malloc(LONGEST_MAP);
-    char overflow[32];
+    char map[LONGEST_MAP], overflow[32];
     struct id_range range;
     const char *rest = map;
 
-    if (!map || !read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow) ||
+    if (!read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow) ||
         strtoul(overflow, NULL, 10) != uid || !read_small_file("/proc/self/uid_map", map, LONGEST_MAP))
         return false;
     while (next_id_range(&rest, &range))

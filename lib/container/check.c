@@ -1,23 +1,47 @@
 #include "container/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 
-/* What is read of /proc tells of this PID namespace's processes, and is the kernel's own. */
-static int check_proc(struct error *error)
+static int say_no_proc(struct error *error)
 {
-    char name[32];
-    struct statfs status;
-    ssize_t length = readlink("/proc/self", name, sizeof name - 1);
-
-    name[length < 0 ? 0 : length] = '\0';
-    if (length > 0 && statfs("/proc", &status) == 0 && status.f_type == PROC_SUPER_MAGIC &&
-        strtol(name, NULL, 10) == getpid())
-        return 0;
     error_set(error, 1, "/proc is missing, or is not that of this PID namespace");
     return error_hint(error, "mount /proc; Docker, Podman and bwrap --proc /proc do");
+}
+
+/* The kernel's /proc of this PID namespace; -1 and `error`. */
+static int open_proc_root(struct error *error)
+{
+    auto_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char found[32] = "", expected[32];
+    struct statfs status;
+
+    snprintf(expected, sizeof expected, "%d", (int)getpid());
+    if (proc >= 0 && fstatfs(proc, &status) == 0 && status.f_type == PROC_SUPER_MAGIC &&
+        readlinkat(proc, "self", found, sizeof found - 1) > 0 && !strcmp(found, expected))
+        return take_fd(&proc);
+    return say_no_proc(error);
+}
+
+int open_proc(const char *path, struct error *error)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+    auto_close int proc = open_proc_root(error);
+    int fd;
+
+    if (proc < 0)
+        return -1;
+    fd = (int)syscall(SYS_openat2, proc, path, &how, sizeof how);
+    if (fd >= 0)
+        return fd;
+    error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno));
+    return errno == EXDEV ? error_hint(error, "something is mounted on it: leave that out") : -1;
 }
 
 int container_check(const struct container_expectation *expectation, pid_t pid,
@@ -25,6 +49,5 @@ int container_check(const struct container_expectation *expectation, pid_t pid,
 {
     struct check check = {expectation, pid, findings};
 
-    return check_proc(error) < 0 || check_process(&check, error) < 0 || check_mounts(&check, error) < 0 ? -1
-                                                                                                        : 0;
+    return check_process(&check, error) < 0 || check_mounts(&check, error) < 0 ? -1 : 0;
 }

@@ -8,6 +8,7 @@
  *     the writable mounts   each, hidden ones too, is one that a preset knows or one that is named, is a mount point, and is
  *                           wholly allowed by the policy
  *     the sockets           none is mounted: below ABI 9 a socket can be connected to, read-only or not
+ *     what is handed over   the root, the working directory and open files lie on mounts that are listed, and so checked
  *
  * The launcher is static and must stay small, the libraries that this needs are not: so it is done by a helper, check-container,
  * which the launcher runs as its child. What they say to each other is made and read in one place: exchange.c.
@@ -33,12 +34,13 @@ struct container_place {
     bool is_allowed;     /* the policy lets the program write all of it */
 };
 
-/* What the container must be. */
+/* What the container must be. `held`: what the program has without opening it, each with the mount it lies on; its path is "/" or a
+ * text that says what it is. */
 struct container_expectation {
     uid_t uid;
     unsigned presets;
-    struct container_place *read_only, *writable;
-    size_t read_only_count, read_only_capacity, writable_count, writable_capacity;
+    struct container_place *read_only, *writable, *held;
+    size_t read_only_count, read_only_capacity, writable_count, writable_capacity, held_count, held_capacity;
 };
 
 /* What is amiss, and the option that restores it. Both texts may hold names that an attacker chose: print them with
@@ -73,7 +75,8 @@ int container_check(const struct container_expectation *expectation, pid_t pid,
 
 /* ---- What the launcher and the helper say to each other ---- */
 
-/* How the helper ends. */
+/* How the helper ends; where it found nothing it has said so, too, since other programs also end with 0. */
+#define CONTAINER_CHECKED "checked"
 enum { CONTAINER_FINE = 0, CONTAINER_HAS_FINDINGS = 1, CONTAINER_NOT_CHECKED = 2 };
 
 /* An expectation as the helper's command line, NULL at its end; to be freed with container_free_arguments(). NULL: errno

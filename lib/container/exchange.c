@@ -12,6 +12,7 @@
  *     preset=NAME
  *     read-only=MOUNT:PATH
  *     writable=MOUNT:POINT:ALLOWED:PATH     POINT, ALLOWED: 0 or 1
+ *     held=MOUNT:TEXT
  */
 
 static const struct {
@@ -32,6 +33,7 @@ void container_expectation_free(struct container_expectation *expectation)
 {
     free(expectation->read_only);
     free(expectation->writable);
+    free(expectation->held);
     *expectation = (struct container_expectation){0};
 }
 
@@ -96,12 +98,15 @@ static size_t put_words(const struct container_expectation *expectation, char **
         words[count++] = word("writable=%" PRIu64 ":%d:%d:%s", place->mount, place->is_mount_point,
                               place->is_allowed, place->path);
     }
+    for (size_t i = 0; i < expectation->held_count; i++)
+        words[count++] = word("held=%" PRIu64 ":%s", expectation->held[i].mount, expectation->held[i].path);
     return count;
 }
 
 char **container_write_arguments(const struct container_expectation *expectation)
 {
-    size_t most = 2 + array_size(presets) + expectation->read_only_count + expectation->writable_count + 1,
+    size_t most = 2 + array_size(presets) + expectation->read_only_count + expectation->writable_count +
+                  expectation->held_count + 1,
            count;
     char **words = calloc(most, sizeof *words);
 
@@ -181,13 +186,25 @@ static bool read_writable(struct container_expectation *expectation, const char 
                                &expectation->writable_capacity, &place) == 0;
 }
 
+static bool read_held(struct container_expectation *expectation, const char *value)
+{
+    struct container_place place = {0};
+
+    if (!take_number(&value, UINT64_MAX, ':', &place.mount) || !value[0])
+        return false;
+    place.path = value;
+    return container_add_place(&expectation->held, &expectation->held_count, &expectation->held_capacity,
+                               &place) == 0;
+}
+
 static const struct {
     const char *key;
     bool (*read)(struct container_expectation *expectation, const char *value);
 } keys[] = {{"uid=", read_uid},
             {"preset=", read_preset},
             {"read-only=", read_read_only},
-            {"writable=", read_writable}};
+            {"writable=", read_writable},
+            {"held=", read_held}};
 
 static bool read_word(struct container_expectation *expectation, const char *text)
 {

@@ -41,6 +41,8 @@ static const struct {
                                                                                  "DIRECTORY @) and not what "
                                                                                  "is above it"},
     [REMEDY_SOCKET] = {"no -v or --mount on @", "no --bind or --ro-bind on @"},
+    [REMEDY_HELD] = {"hand over a pipe in its place: cat FILE | ...", "hand over a pipe in its place: cat "
+                                                                      "FILE | ..."},
     [REMEDY_OUT_OF_SIGHT] = {"no -v or --mount on @, or one whose directories everybody may search",
                              "no --bind or --ro-bind on @, or one whose directories everybody may search"},
 };
@@ -79,10 +81,13 @@ static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
 
 int find(struct check *check, enum remedy remedy, const char *subject, const char *format, ...)
 {
+    enum { MOST_FINDINGS = 200 }; /* enough to see what is wrong, and to be told */
     struct container_findings *findings = check->findings;
     struct container_finding finding = {0};
     va_list arguments;
 
+    if (findings->count >= MOST_FINDINGS)
+        return 0;
     if (array_reserve(&findings->items, &findings->capacity, findings->count, sizeof *findings->items) < 0)
         return -1;
     va_start(arguments, format);

@@ -11,6 +11,10 @@ struct check {
     struct container_findings *findings;
 };
 
+/* Opens a file of /proc, by a path below it, for reading: the kernel's own file, whatever is mounted on it or on the way there.
+ * The descriptor, or -1 and `error`. */
+int open_proc(const char *path, struct error *error);
+
 /* What kind of thing is amiss, and so what restores it. */
 enum remedy {
     REMEDY_USER,
@@ -26,7 +30,8 @@ enum remedy {
     REMEDY_NOT_ALLOWED,
     REMEDY_PART,
     REMEDY_SOCKET,
-    REMEDY_OUT_OF_SIGHT
+    REMEDY_OUT_OF_SIGHT,
+    REMEDY_HELD
 };
 
 /* Adds a finding. `subject` is what stands for `@` in the remedy's text. */

@@ -15,7 +15,8 @@ struct mount_line {
 
 /* What stands at a mount point now. */
 struct seen {
-    bool is_socket, is_hidden, is_out_of_sight;
+    bool is_socket, is_hidden;
+    int failure; /* an errno: it cannot be looked at */
 };
 
 /* ---- libmount ---- */
@@ -34,12 +35,40 @@ static int refuse_line(struct libmnt_table *table, const char *file, int line)
     return -1;
 }
 
+static void close_stream(FILE **stream)
+{
+    if (*stream)
+        fclose(*stream);
+}
+
+static FILE *open_mountinfo(struct error *error)
+{
+    char path[32];
+    int fd;
+    FILE *stream;
+
+    snprintf(path, sizeof path, "%d/mountinfo", (int)getpid());
+    fd = open_proc(path, error);
+    if (fd < 0)
+        return NULL;
+    stream = fdopen(fd, "r");
+    if (stream)
+        return stream;
+    close(fd);
+    error_set(error, 1, "out of memory");
+    return NULL;
+}
+
 static struct libmnt_table *read_table(struct error *error)
 {
-    struct libmnt_table *table = mnt_new_table();
+    __attribute__((cleanup(close_stream))) FILE *stream = open_mountinfo(error);
+    struct libmnt_table *table = stream ? mnt_new_table() : NULL;
 
+    if (!stream)
+        return NULL;
     if (table && mnt_table_set_parser_errcb(table, refuse_line) == 0 &&
-        mnt_table_parse_file(table, "/proc/self/mountinfo") == 0 && mnt_table_get_nents(table) > 0)
+        mnt_table_parse_stream(table, stream, "/proc/self/mountinfo") == 0 && !ferror(stream) &&
+        mnt_table_get_nents(table) > 0)
         return table;
     mnt_unref_table(table);
     error_set(error, 1, "/proc/self/mountinfo: cannot be read");
@@ -87,6 +116,12 @@ static int find_line(struct libmnt_table *table, uint64_t id, struct mount_line 
     return result;
 }
 
+static int find_unlisted(struct check *check, const struct container_place *place)
+{
+    return find(check, REMEDY_UNLISTED, place->path,
+                "%s lies on a mount that /proc/self/mountinfo does not list", place->path);
+}
+
 static int check_read_only(struct check *check, struct libmnt_table *table,
                            const struct container_place *place)
 {
@@ -97,8 +132,7 @@ static int check_read_only(struct check *check, struct libmnt_table *table,
     if (is_found < 0)
         return -1;
     if (!is_found)
-        return find(check, REMEDY_UNLISTED, place->path,
-                    "%s lies on a mount that /proc/self/mountinfo does not list", place->path);
+        return find_unlisted(check, place);
     if (!line.is_writable)
         return 0;
     if (!strcmp(line.point, place->path))
@@ -203,69 +237,96 @@ static int check_writable(struct check *check, const struct mount_line *line, bo
 
 /* ---- Sockets, and what is hidden ---- */
 
-/* 0, or -1 with errno where it cannot be told. */
-static int look_at(const struct mount_line *line, struct seen *seen)
+static struct seen look_at(const struct mount_line *line)
 {
     struct statx status;
 
-    *seen = (struct seen){0};
     if (statx(AT_FDCWD, line->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
-              STATX_TYPE | STATX_MNT_ID, &status) < 0) {
-        seen->is_out_of_sight = errno == EACCES;
-        return errno == EACCES || errno == ENOENT || errno == ENOTDIR ? 0
-                                                                      : -1; /* hidden under another mount */
-    }
-    seen->is_socket = S_ISSOCK(status.stx_mode);
-    seen->is_hidden = status.stx_mask & STATX_MNT_ID && status.stx_mnt_id != line->id;
-    return 0;
+              STATX_TYPE | STATX_MNT_ID, &status) < 0)
+        return (struct seen){.failure = errno};
+    return (struct seen){.is_socket = S_ISSOCK(status.stx_mode),
+                         .is_hidden = status.stx_mask & STATX_MNT_ID && status.stx_mnt_id != line->id};
 }
 
-static int check_seen(struct check *check, const struct mount_line *line, const struct seen *seen)
+static int check_mount(struct check *check, const struct mount_line *line)
 {
-    if (seen->is_socket && !seen->is_hidden)
+    struct seen seen = look_at(line);
+
+    if (seen.is_socket && !seen.is_hidden)
         return find(check, REMEDY_SOCKET, line->point,
                     "%s is a socket: it could be connected to, whether mounted read-only or not",
                     line->point);
     if (line->is_writable)
-        return check_writable(check, line, seen->is_hidden);
-    /* a directory that may not be searched can be the user's own, who opens it again with chmod(2) */
-    if (seen->is_out_of_sight)
+        return check_writable(check, line, seen.is_hidden);
+    /* ENOENT, ENOTDIR: hidden under another mount. EACCES: a directory that may not be searched can be the user's own, who opens it
+     * again with chmod(2). */
+    if (seen.failure && seen.failure != ENOENT && seen.failure != ENOTDIR)
         return find(check, REMEDY_OUT_OF_SIGHT, line->point,
-                    "%s is a mount that the user may not look at: it could be a socket", line->point);
+                    "%s is a mount that cannot be looked at, and could be a socket: %s", line->point,
+                    strerror(seen.failure));
     return 0;
 }
 
-static int check_mount(struct check *check, const struct mount_line *line, struct error *error)
-{
-    struct seen seen;
-
-    if (look_at(line, &seen) < 0)
-        return error_set(error, 1, "%s: cannot be looked at: %s", line->point, strerror(errno));
-    return check_seen(check, line, &seen) < 0 ? error_set(error, 1, "out of memory") : 0;
-}
-
-static int check_each(struct check *check, struct libmnt_table *table, struct error *error)
+static int check_each(struct check *check, struct libmnt_table *table)
 {
     struct libmnt_iter *at = mnt_new_iter(MNT_ITER_FORWARD);
     struct libmnt_fs *fs;
-    int result = at ? 0 : error_set(error, 1, "out of memory");
+    int result = at ? 0 : -1;
+    unsigned roots = 0;
 
     while (result == 0 && mnt_table_next_fs(table, at, &fs) == 0) {
         struct mount_line line = line_of(fs);
 
-        result = check_mount(check, &line, error);
+        roots += !strcmp(line.point, "/");
+        result = check_mount(check, &line);
     }
     mnt_free_iter(at);
+    if (result == 0 && roots > 1)
+        result =
+            find(check, REMEDY_HIDDEN, "/", "/ is mounted %u times, and one by /.. from the other", roots);
     return result;
 }
 
-/* The shipped policy and a site's may both name a path. */
-static bool is_repeated(const struct container_expectation *expectation, size_t place)
+/* ---- What is handed over ---- */
+
+static int check_held(struct check *check, struct libmnt_table *table, const struct container_place *place)
 {
-    for (size_t i = 0; i < place; i++)
-        if (!strcmp(expectation->read_only[i].path, expectation->read_only[place].path))
+    struct mount_line line;
+    int is_found = find_line(table, place->mount, &line);
+
+    if (is_found)
+        return is_found < 0 ? -1 : 0;
+    if (place->path[0] == '/')
+        return find_unlisted(check, place);
+    return find(check, REMEDY_HELD, "",
+                "%s lies on a mount that is not the container's, and could be truncated there", place->path);
+}
+
+/* The shipped policy and a site's may both name a path. */
+static bool is_repeated(const struct container_place *places, size_t count,
+                        const struct container_place *place)
+{
+    for (size_t i = 0; i < count; i++)
+        if (places[i].mount == place->mount && !strcmp(places[i].path, place->path))
             return true;
     return false;
+}
+
+static int check_places(struct check *check, struct libmnt_table *table)
+{
+    const struct container_expectation *expectation = check->expectation;
+    const struct container_place *read_only = expectation->read_only;
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < expectation->read_only_count; i++)
+        if (!is_repeated(read_only, i, &read_only[i]))
+            result = check_read_only(check, table, &read_only[i]);
+    for (size_t i = 0; result == 0 && i < expectation->writable_count; i++)
+        result = check_held(check, table, &expectation->writable[i]);
+    for (size_t i = 0; result == 0 && i < expectation->held_count; i++)
+        if (!is_repeated(read_only, expectation->read_only_count, &expectation->held[i]))
+            result = check_held(check, table, &expectation->held[i]);
+    return result;
 }
 
 int check_mounts(struct check *check, struct error *error)
@@ -274,9 +335,7 @@ int check_mounts(struct check *check, struct error *error)
 
     if (!table)
         return -1;
-    for (size_t i = 0; i < check->expectation->read_only_count; i++)
-        if (!is_repeated(check->expectation, i) &&
-            check_read_only(check, table, &check->expectation->read_only[i]) < 0)
-            return error_set(error, 1, "out of memory");
-    return check_each(check, table, error);
+    return check_places(check, table) < 0 || check_each(check, table) < 0
+               ? error_set(error, 1, "out of memory")
+               : 0;
 }

@@ -4,55 +4,105 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- The user ---- */
+/* ---- /proc/PID/status ---- */
 
-enum { UID_COUNT = 4 }; /* real, effective, saved and filesystem, as proc(5) has them */
+struct status {
+    char text[8192];
+};
 
-static bool read_uids(pid_t pid, unsigned long uids[static UID_COUNT])
+static int read_status(pid_t pid, struct status *status, struct error *error)
 {
-    char path[64], status[4096], *at;
+    char path[32];
+    size_t length = 0;
+    ssize_t count = 1;
+    auto_close int fd = -1;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    if (!read_small_file(path, status, sizeof status))
-        return false;
-    at = strstr(status, "\nUid:");
-    if (!at)
-        return false;
-    at += strlen("\nUid:");
-    for (size_t i = 0; i < UID_COUNT; i++) {
-        char *end;
-
-        uids[i] = strtoul(at, &end, 10);
-        if (end == at)
-            return false;
-        at = end;
+    snprintf(path, sizeof path, "%d/status", (int)pid);
+    fd = open_proc(path, error);
+    if (fd < 0)
+        return -1;
+    while (count > 0 && length < sizeof status->text - 1) {
+        count = read(fd, status->text + length, sizeof status->text - 1 - length);
+        length += count > 0 ? (size_t)count : 0;
     }
-    return true;
+    status->text[length] = '\0';
+    return count < 0 ? error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno)) : 0;
 }
 
-static int check_user(struct check *check, struct error *error)
+/* What stands behind a name ("\nName:"); NULL and `error`: it is not there. */
+static const char *value_of(const struct status *status, const char *name, struct error *error)
 {
-    static const char *const names[UID_COUNT] = {"real", "effective", "saved", "filesystem"};
-    unsigned long uids[UID_COUNT];
+    const char *at = strstr(status->text, name);
+
+    if (at)
+        return at + strlen(name);
+    error_set(error, 1, "/proc/PID/status has no line %s", name + 1);
+    return NULL;
+}
+
+/* ---- The user ---- */
+
+static int check_user(struct check *check, const struct status *status, struct error *error)
+{
+    static const char *const names[] = {"real", "effective", "saved", "filesystem"};
+    const char *at = value_of(status, "\nUid:", error);
     uid_t expected = check->expectation->uid;
     char wanted[16], found[128] = "";
 
-    if (!read_uids(check->pid, uids))
-        return error_set(error, 1, "/proc/%d/status: cannot be read: %s", (int)check->pid, strerror(errno));
-    for (size_t i = 0; i < UID_COUNT; i++)
-        if (uids[i] != expected) {
-            size_t length = strlen(found);
+    for (size_t i = 0; at && i < array_size(names); i++) {
+        char *end;
+        unsigned long uid = strtoul(at, &end, 10);
+        size_t length = strlen(found);
 
+        if (end == at)
+            return error_set(error, 1, "/proc/PID/status has no %s UID", names[i]);
+        if (uid != expected)
             snprintf(found + length, sizeof found - length, "%s%s UID %lu", length ? ", " : "", names[i],
-                     uids[i]);
-        }
+                     uid);
+        at = end;
+    }
+    if (!at)
+        return -1;
     snprintf(wanted, sizeof wanted, "%u", expected);
-    if (found[0] && find(check, REMEDY_USER, wanted, "the user is not UID %s but %s", wanted, found) < 0)
+    if ((found[0] && find(check, REMEDY_USER, wanted, "the user is not UID %s but %s", wanted, found) < 0) ||
+        (uid_stands_for_unmapped(expected) &&
+         find(check, REMEDY_USER, wanted, "UID %s stands for any user that this user namespace does not map",
+              wanted) < 0))
         return error_set(error, 1, "out of memory");
     return 0;
 }
 
 /* ---- The capability sets ---- */
+
+enum { MOST_CAPABILITIES = 64 };
+
+static const struct set {
+    const char *name, *line;
+    capng_type_t type;
+} sets[] = {{"effective", "\nCapEff:", CAPNG_EFFECTIVE},
+            {"permitted", "\nCapPrm:", CAPNG_PERMITTED},
+            {"inheritable", "\nCapInh:", CAPNG_INHERITABLE},
+            {"ambient", "\nCapAmb:", CAPNG_AMBIENT},
+            {"bounding", "\nCapBnd:", CAPNG_BOUNDING_SET}};
+
+/* What libcap-ng or the kernel's own line says is in a set: libcap-ng says nothing is in the bounding set where a filter keeps it
+ * from asking, and does not look above what /proc/sys/kernel/cap_last_cap says. */
+static int holdings_of(const struct set *set, const struct status *status, uint64_t *holdings,
+                       struct error *error)
+{
+    const char *line = value_of(status, set->line, error);
+    char *end;
+
+    if (!line)
+        return -1;
+    *holdings = strtoull(line, &end, 16);
+    if (end == line)
+        return error_set(error, 1, "/proc/PID/status has no %s capability set", set->name);
+    for (unsigned i = 0; i < MOST_CAPABILITIES; i++)
+        if (capng_have_capability(set->type, i) == 1)
+            *holdings |= UINT64_C(1) << i;
+    return 0;
+}
 
 static void put_name(FILE *out, unsigned capability, bool is_first)
 {
@@ -64,10 +114,10 @@ static void put_name(FILE *out, unsigned capability, bool is_first)
         fprintf(out, "%scapability %u", separator, capability);
 }
 
-/* The names of what a set holds, "cap_a, cap_b", a long list cut short; to be freed. NULL: memory ran out. */
-static char *names_of(capng_type_t set)
+/* The names of capabilities, "cap_a, cap_b", a long list cut short; to be freed. NULL: memory ran out. */
+static char *names_of(uint64_t holdings)
 {
-    enum { MOST_CAPABILITIES = 64, MOST_NAMES = 8 };
+    enum { MOST_NAMES = 8 };
     unsigned count = 0;
     char *text = NULL;
     size_t size = 0;
@@ -76,7 +126,7 @@ static char *names_of(capng_type_t set)
     if (!out)
         return NULL;
     for (unsigned i = 0; i < MOST_CAPABILITIES; i++)
-        if (capng_have_capability(set, i) == 1 && count++ < MOST_NAMES)
+        if (holdings & UINT64_C(1) << i && count++ < MOST_NAMES)
             put_name(out, i, count == 1);
     if (count > MOST_NAMES)
         fprintf(out, " and %u more", count - MOST_NAMES);
@@ -86,38 +136,40 @@ static char *names_of(capng_type_t set)
     return NULL;
 }
 
-static int check_set(struct check *check, capng_type_t set, const char *name)
+static int check_set(struct check *check, const struct set *set, const struct status *status,
+                     struct error *error)
 {
-    auto_free char *names = names_of(set);
+    auto_free char *names = NULL;
+    uint64_t holdings;
 
-    if (!names)
+    if (holdings_of(set, status, &holdings, error) < 0)
         return -1;
-    return names[0]
-               ? find(check, REMEDY_CAPABILITIES, "", "the %s capability set is not empty: %s", name, names)
-               : 0;
+    if (!holdings)
+        return 0;
+    names = names_of(holdings);
+    if (!names ||
+        find(check, REMEDY_CAPABILITIES, "", "the %s capability set is not empty: %s", set->name, names) < 0)
+        return error_set(error, 1, "out of memory");
+    return 0;
 }
 
-static int check_capabilities(struct check *check, struct error *error)
+static int check_capabilities(struct check *check, const struct status *status, struct error *error)
 {
-    static const struct {
-        capng_type_t set;
-        const char *name;
-    } sets[] = {{CAPNG_EFFECTIVE, "effective"},
-                {CAPNG_PERMITTED, "permitted"},
-                {CAPNG_INHERITABLE, "inheritable"},
-                {CAPNG_AMBIENT, "ambient"},
-                {CAPNG_BOUNDING_SET, "bounding"}};
-
     capng_setpid(check->pid);
     if (capng_get_caps_process() != 0)
         return error_set(error, 1, "the capabilities of process %d cannot be read", (int)check->pid);
     for (size_t i = 0; i < array_size(sets); i++)
-        if (check_set(check, sets[i].set, sets[i].name) < 0)
-            return error_set(error, 1, "out of memory");
+        if (check_set(check, &sets[i], status, error) < 0)
+            return -1;
     return 0;
 }
 
 int check_process(struct check *check, struct error *error)
 {
-    return check_user(check, error) < 0 ? -1 : check_capabilities(check, error);
+    struct status status;
+
+    return read_status(check->pid, &status, error) < 0 || check_user(check, &status, error) < 0 ||
+                   check_capabilities(check, &status, error) < 0
+               ? -1
+               : 0;
 }

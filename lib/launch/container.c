@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
@@ -75,6 +76,67 @@ static int add_writable(struct launch *launch, struct walker *walker, const stru
     return 0;
 }
 
+/* ---- What the program has without opening it ---- */
+
+static int add_held(struct launch *launch, int fd, const char *what, struct error *error)
+{
+    struct container_expectation *expectation = &launch->expectation;
+    struct container_place place = {.path = what};
+    struct object object;
+
+    if (object_of(fd, &object) < 0)
+        return system_error(error, what);
+    place.mount = object.mount;
+    if (container_add_place(&expectation->held, &expectation->held_count, &expectation->held_capacity,
+                            &place) < 0)
+        return system_error(error, what);
+    return 0;
+}
+
+static int add_directory(struct launch *launch, const char *path, const char *what, struct error *error)
+{
+    auto_close int fd = openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? system_error(error, what) : add_held(launch, fd, what, error);
+}
+
+/* Whether /proc/self/fd leads from a descriptor to a file that the program could not reach, and could now truncate. One that is open
+ * for writing can be truncated as it is. */
+static bool gives_a_file(int fd)
+{
+    struct stat status;
+    struct statvfs system;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fstat(fd, &status) < 0 || (fstatvfs(fd, &system) == 0 && system.f_flag & ST_RDONLY))
+        return false;
+    return S_ISDIR(status.st_mode) ||
+           (S_ISREG(status.st_mode) && (flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY));
+}
+
+static int add_descriptors(struct launch *launch, struct error *error)
+{
+    static const char *const streams[] = {"standard input", "standard output", "standard error"};
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (gives_a_file(fd) && add_held(launch, fd, streams[fd], error) < 0)
+            return -1;
+    for (size_t i = 0; i < launch->request->pass_fd_count; i++)
+        if (gives_a_file(launch->request->pass_fds[i]) &&
+            add_held(launch, launch->request->pass_fds[i], "a file passed with --pass-fd", error) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_all_held(struct launch *launch, struct error *error)
+{
+    if (add_directory(launch, "/", "/", error) < 0)
+        return -1;
+    if (launch->directory == AT_FDCWD && add_directory(launch, ".", "the working directory", error) < 0)
+        return -1;
+    return add_descriptors(launch, error);
+}
+
 static unsigned presets_of(const struct policy_container *container)
 {
     unsigned presets = 0;
@@ -107,14 +169,13 @@ int prepare_container(struct launch *launch, struct walker *walker, struct error
     for (size_t i = 0; i < container->writable_count; i++)
         if (add_writable(launch, walker, &container->writable[i], error) < 0)
             return -1;
-    return 0;
+    return add_all_held(launch, error);
 }
 
 /* ---- What the helper says ---- */
 
 static int say_failed(const struct helper_answer *answer, struct error *error)
 {
-    enum { LOADER_FAILED = 127 }; /* ld.so(8) ends so where a library is missing */
     char text[64];
 
     if (WIFSIGNALED(answer->status))
@@ -123,7 +184,7 @@ static int say_failed(const struct helper_answer *answer, struct error *error)
         snprintf(text, sizeof text, "exit status %d", WEXITSTATUS(answer->status));
     error_set(error, LAUNCH_CONTAINER, "container: the check failed (%s)%s%s", text,
               answer->complaint[0] ? ": " : "", answer->complaint);
-    if (WIFEXITED(answer->status) && WEXITSTATUS(answer->status) == LOADER_FAILED)
+    if (strstr(answer->complaint, "cannot open shared object")) /* as ld.so(8) says it */
         error_hint(error, CHECK_CONTAINER " needs the libraries libcap-ng and libmount (packages libcap-ng0 "
                                           "and "
                                           "libmount1); ldd shows which is missing");
@@ -157,18 +218,19 @@ static int say_no_answer(struct launch *launch, const struct helper_answer *answ
     return system_error(error, "container");
 }
 
-/* Only a helper that ended well and said nothing has found nothing; only one that says so and says what has found something. */
+/* Only a helper that ended well and said that it checked has found nothing; only one that says so and says what has found something. */
 static int judge(struct launch *launch, const struct helper_answer *answer, struct error *error)
 {
     int status = WIFEXITED(answer->status) ? WEXITSTATUS(answer->status) : -1;
 
     errno = 0;
-    if (container_read_findings(answer->bytes, answer->size, &launch->findings) < 0)
-        return say_no_answer(launch, answer, error);
-    if (status == CONTAINER_FINE && !launch->findings.count) {
+    if (status == CONTAINER_FINE && answer->size == sizeof CONTAINER_CHECKED &&
+        !memcmp(answer->bytes, CONTAINER_CHECKED, sizeof CONTAINER_CHECKED)) {
         launch->container = LAUNCH_CONTAINER_CHECKED;
         return 0;
     }
+    if (container_read_findings(answer->bytes, answer->size, &launch->findings) < 0)
+        return say_no_answer(launch, answer, error);
     if (status == CONTAINER_HAS_FINDINGS && launch->findings.count)
         return say_findings(launch, error);
     return say_no_answer(launch, answer, error);

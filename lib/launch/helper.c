@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,7 +14,7 @@
 #define HELPER_DEADLINE_MS 10000
 #endif
 
-enum { MOST_OUTPUT = 1 << 20, LONGEST_COMPLAINT = 4096 };
+enum { MOST_OUTPUT = 1 << 20 };
 
 static int say_helper(struct error *error, const char *why)
 {
@@ -180,43 +179,33 @@ static const char *read_output(int fd, int64_t deadline, struct helper_answer *a
     return count ? "says too much" : NULL;
 }
 
-static const char *wait_for_end(pid_t child, int64_t deadline, struct helper_answer *answer)
+static const char *wait_for_end(pid_t child, int handle, int64_t deadline, struct helper_answer *answer)
 {
-    auto_close int handle = (int)syscall(SYS_pidfd_open, child, 0);
-
-    if (handle < 0)
-        return strerror(errno);
     if (!wait_for(handle, deadline))
         return too_slow;
     return waitpid(child, &answer->status, __WALL) == child ? NULL : strerror(errno);
 }
 
-static void end_child(pid_t child)
+/* One that waits for a file system that does not answer may not end even so: it is left to the kernel, and nothing runs. */
+static void end_child(pid_t child, int handle)
 {
+    enum { GRACE_MS = 1000 };
+
     kill(child, SIGKILL);
-    while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
-        continue;
+    if (handle < 0 || wait_for(handle, now_ms() + GRACE_MS))
+        waitpid(child, NULL, __WALL);
 }
 
 /* ---- Together ---- */
-
-/* Memory of a fixed size for what the child complains of: it can neither block nor fill anything. */
-static int open_complaints(void)
-{
-    int fd = memfd_create("complaints", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-    if (fd >= 0 && (ftruncate(fd, LONGEST_COMPLAINT) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0))
-        cleanup_close(&fd);
-    return fd;
-}
 
 /* On one line, without the last newline. */
 static void read_complaint(int fd, struct helper_answer *answer)
 {
     size_t size = sizeof answer->complaint - 1, length;
 
-    if (pread(fd, answer->complaint, size, 0) < 0)
-        answer->complaint[0] = '\0';
+    ssize_t count = read(fd, answer->complaint, size);
+
+    answer->complaint[count > 0 ? count : 0] = '\0';
     length = strlen(answer->complaint);
     while (length && answer->complaint[length - 1] == '\n')
         answer->complaint[--length] = '\0';
@@ -227,52 +216,78 @@ static void read_complaint(int fd, struct helper_answer *answer)
 
 static int attend(pid_t child, int output, int complaints, struct helper_answer *answer, struct error *error)
 {
+    auto_close int handle = (int)syscall(SYS_pidfd_open, child, 0);
     int64_t deadline = now_ms() + HELPER_DEADLINE_MS;
-    const char *fault = read_output(output, deadline, answer);
+    const char *fault = handle < 0 ? strerror(errno) : read_output(output, deadline, answer);
 
     if (!fault)
-        fault = wait_for_end(child, deadline, answer);
+        fault = wait_for_end(child, handle, deadline, answer);
     if (fault) {
         say_helper(error, fault);
         if (fault == too_slow)
             error_hint(error, "a mount that does not answer, of a network or of FUSE? leave it out of the "
                               "container");
-        end_child(child);
+        end_child(child, handle);
         return -1;
     }
     read_complaint(complaints, answer);
     return 0;
 }
 
-/* `writing` is the child's alone, once there is one. */
-static int run_child(int helper, int *writing, int reading, int complaints, char *const *arguments,
-                     struct helper_answer *answer, struct error *error)
+/* A pipe, close-on-exec. 0, or -1 with errno. */
+static int open_pipe(int *reading, int *writing, int flags)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC | flags) < 0)
+        return -1;
+    *reading = ends[0];
+    *writing = ends[1];
+    return 0;
+}
+
+/* The child's ends of the pipes are its alone, once there is one. */
+struct pipes {
+    int reading, writing, hearing, complaining;
+};
+
+static void close_pipes(const struct pipes *pipes)
+{
+    cleanup_close(&pipes->reading);
+    cleanup_close(&pipes->writing);
+    cleanup_close(&pipes->hearing);
+    cleanup_close(&pipes->complaining);
+}
+
+static int run_child(int helper, struct pipes *pipes, char *const *arguments, struct helper_answer *answer,
+                     struct error *error)
 {
     pid_t child = fork();
 
     if (child == 0)
-        become_helper(helper, *writing, complaints, arguments);
+        become_helper(helper, pipes->writing, pipes->complaining, arguments);
     if (child < 0)
         return say_errno(error);
-    close(take_fd(writing));
-    return attend(child, reading, complaints, answer, error);
+    close(take_fd(&pipes->writing));
+    close(take_fd(&pipes->complaining));
+    return attend(child, pipes->reading, pipes->hearing, answer, error);
 }
 
 int run_helper(char *const *arguments, struct helper_answer *answer, struct error *error)
 {
-    auto_close int helper = open_helper(error), complaints = -1, reading = -1, writing = -1;
+    auto_close int helper = open_helper(error);
+    __attribute__((cleanup(close_pipes))) struct pipes pipes = {-1, -1, -1, -1};
     struct child_signal before;
-    int ends[2], result;
+    int result;
 
     if (helper < 0)
         return -1;
-    complaints = open_complaints();
-    if (complaints < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    /* what it complains of may get lost, and never blocks it */
+    if (open_pipe(&pipes.reading, &pipes.writing, 0) < 0 ||
+        open_pipe(&pipes.hearing, &pipes.complaining, O_NONBLOCK) < 0)
         return say_errno(error);
-    reading = ends[0];
-    writing = ends[1];
     expect_signal(&before);
-    result = run_child(helper, &writing, reading, complaints, arguments, answer, error);
+    result = run_child(helper, &pipes, arguments, answer, error);
     forget_signal(&before);
     return result;
 }

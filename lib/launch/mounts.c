@@ -8,13 +8,15 @@ static char *read_mountinfo(void)
 {
     size_t size = 16384;
     char *text = malloc(size);
+    bool is_read = text && read_small_file("/proc/self/mountinfo", text, size);
 
-    while (text && read_small_file("/proc/self/mountinfo", text, size) && strlen(text) == size - 1) {
+    while (is_read && strlen(text) == size - 1) {
         free(text);
         size *= 2;
         text = malloc(size);
+        is_read = text && read_small_file("/proc/self/mountinfo", text, size);
     }
-    if (text && text[0])
+    if (is_read && text[0])
         return text;
     free(text);
     return NULL;

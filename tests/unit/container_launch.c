@@ -49,6 +49,8 @@ static int forget_answer(void **state)
 {
     (void)state;
     memset(&answer_to_give, 0, sizeof answer_to_give);
+    answer_to_give.bytes = CONTAINER_CHECKED;
+    answer_to_give.size = sizeof CONTAINER_CHECKED;
     times_run = 0;
     return 0;
 }
@@ -62,6 +64,7 @@ static int forget_answer(void **state)
 struct scene {
     struct loaded loaded;
     struct walker walker;
+    struct launch_request request;
     struct launch launch;
     struct error error;
 };
@@ -82,6 +85,8 @@ static void set_scene(struct scene *scene, const char *body, unsigned abi)
     assert_accepted(&scene->loaded);
     scene->launch.policy = scene->loaded.policy;
     scene->launch.abi = abi;
+    scene->launch.request = &scene->request;
+    scene->launch.directory = AT_FDCWD;
 }
 
 static int prepare(struct scene *scene)
@@ -252,7 +257,10 @@ static void the_helper_gets_it_as_its_arguments(void **state)
     assert_string_equal(words_given[3], wanted);
     snprintf(wanted, sizeof wanted, "writable=%llu:1:0:/proc", (unsigned long long)mount_of("/proc"));
     assert_string_equal(words_given[4], wanted);
-    assert_string_equal(words_given[5], "");
+    snprintf(wanted, sizeof wanted, "held=%llu:/", (unsigned long long)mount_of("/"));
+    assert_string_equal(words_given[5], wanted);
+    snprintf(wanted, sizeof wanted, "held=%llu:the working directory", (unsigned long long)mount_of("."));
+    assert_string_equal(words_given[6], wanted);
 }
 
 static void a_path_that_is_missing_is_an_error_at_its_place_in_the_policy(void **state)
@@ -312,19 +320,25 @@ static void check_answer(const struct answered *row)
         fail_msg("%s\n  hint: %s", row->message, scene.error.hint);
 }
 
-static void only_an_end_that_is_well_and_silent_is_fine(void **state)
+#define CHECKED .bytes = CONTAINER_CHECKED, .size = sizeof CONTAINER_CHECKED
+
+static void only_an_end_that_is_well_and_said_so_is_fine(void **state)
 {
     static const struct answered table[] = {
-        {.status = EXITED(0)},
-        {.status = EXITED(0), .complaint = "libmount says something"},
+        {CHECKED, .status = EXITED(0)},
+        {CHECKED, .status = EXITED(0), .complaint = "libmount says something"},
+        {.status = EXITED(0), .message = "container: the check failed (exit status 0)"},
+        {CHECKED, .status = EXITED(1), .message = "container: the check failed (exit status 1)"},
+        {CHECKED, .status = 9, .message = "container: the check failed (killed by signal 9)"},
         {.status = EXITED(1), .message = "container: the check failed (exit status 1)"},
         {.status = EXITED(2), .message = "container: the check failed (exit status 2)"},
         {.status = EXITED(2),
          .complaint = "why",
          .message = "container: the check failed (exit status 2): why"},
         {.status = EXITED(127),
-         .complaint = "libmount.so.1: cannot open",
-         .message = "container: the check failed (exit status 127): libmount.so.1: cannot open",
+         .complaint = "libmount.so.1: cannot open shared object file",
+         .message = "container: the check failed (exit status 127): libmount.so.1: cannot open shared object "
+                    "file",
          .hint = "libmount1"},
         {.status = EXITED(255), .message = "container: the check failed (exit status 255)"},
         {.status = 9, .message = "container: the check failed (killed by signal 9)"},
@@ -431,7 +445,7 @@ int main(void)
         TEST(every_preset_of_the_policy_reaches_the_helper),
         TEST(the_helper_gets_it_as_its_arguments),
         TEST(a_path_that_is_missing_is_an_error_at_its_place_in_the_policy),
-        TEST(only_an_end_that_is_well_and_silent_is_fine),
+        TEST(only_an_end_that_is_well_and_said_so_is_fine),
         TEST(findings_count_only_with_the_exit_status_that_says_so),
         TEST(an_answer_that_is_cut_short_is_a_failed_check_without_findings),
         TEST(the_cause_is_the_policys_where_it_says_always),

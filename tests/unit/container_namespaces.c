@@ -406,7 +406,9 @@ static void behind_a_closed_directory(const void *context)
     make_read_only("/");
     become_user();
     MUST_FIND(NULL, {STRANGER("/data/writable", "unit-writable"), NULL},
-              {"/data/read-only is a mount that the user may not look at: it could be a socket", NULL});
+              {"/data/read-only is a mount that cannot be looked at, and could be a socket: Permission "
+               "denied",
+               NULL});
 }
 
 /* Its owner closed it, and opens it again: chmod(2) is nothing that Landlock restricts. */

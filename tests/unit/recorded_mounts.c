@@ -137,8 +137,8 @@ uint64_t recorded_mount(const char *path)
 /* ---- In the place of the real ones ---- */
 
 int __wrap_statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
-int __wrap_mnt_table_parse_file(struct libmnt_table *table, const char *file);
-int __real_mnt_table_parse_file(struct libmnt_table *table, const char *file);
+int __wrap_mnt_table_parse_stream(struct libmnt_table *table, FILE *stream, const char *name);
+int __real_mnt_table_parse_stream(struct libmnt_table *table, FILE *stream, const char *name);
 
 int __wrap_statx(int directory, const char *path, int flags, unsigned mask, struct statx *status)
 {
@@ -165,17 +165,21 @@ int __wrap_statx(int directory, const char *path, int flags, unsigned mask, stru
     return sight->fault ? -1 : 0;
 }
 
-/* The name decides what libmount takes the file for. */
-int __wrap_mnt_table_parse_file(struct libmnt_table *table, const char *file)
+int __wrap_mnt_table_parse_stream(struct libmnt_table *table, FILE *stream, const char *name)
 {
     auto_close int fd = memfd_create("mountinfo", MFD_CLOEXEC);
-    char path[64];
+    FILE *recorded;
+    int result;
 
-    if (strcmp(file, "/proc/self/mountinfo") != 0 || fd < 0 ||
-        write_all(fd, recording, strlen(recording)) < 0)
+    (void)stream;
+    if (fd < 0 || write_all(fd, recording, strlen(recording)) < 0 || lseek(fd, 0, SEEK_SET) < 0)
         abort();
     if (result_of_reading)
         return result_of_reading;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return __real_mnt_table_parse_file(table, path);
+    recorded = fdopen(dup(fd), "r");
+    if (!recorded)
+        abort();
+    result = __real_mnt_table_parse_stream(table, recorded, name);
+    fclose(recorded);
+    return result;
 }

@@ -1,5 +1,5 @@
 /*
- * Recorded mounts in the place of this machine's, for programs linked with --wrap=mnt_table_parse_file and --wrap=statx: what is
+ * Recorded mounts in the place of this machine's, for programs linked with --wrap=mnt_table_parse_stream and --wrap=statx: what is
  * read is a file of mountinfo/ or a text, and what stands at a mount point is what was mounted there last.
  */
 #ifndef RECORDED_MOUNTS_H
@@ -31,7 +31,7 @@ void add_to_recording(const char *lines);
 /* Has `sights` seen from now on; they stay the caller's. use_recording() and use_text() forget them. */
 void use_sights(const struct recorded_sight *sights, size_t count);
 
-/* Has the reading fail as libmount does: what mnt_table_parse_file() returns. Likewise until then. */
+/* Has the reading fail as libmount does: what mnt_table_parse_stream() returns. Likewise until then. */
 void fail_reading(int result);
 
 /* The mount on which `path` lies, going by what was mounted last. */
