@@ -5,6 +5,7 @@
  *     complain TEXT  to standard error                     describe       what it was given: a finding for each
  *     flood FD       without an end                        close FD
  *     raise SIGNAL                                         wait           for ever
+ *     checked        as where nothing is found
  *     exit STATUS
  */
 #include <fcntl.h>
@@ -38,6 +39,12 @@ static void finding(const char *text)
 static void say(const char *text)
 {
     put(STDOUT_FILENO, text, strlen(text));
+}
+
+static void checked(const char *nothing)
+{
+    (void)nothing;
+    put(STDOUT_FILENO, "checked", sizeof "checked");
 }
 
 static void complain(const char *text)
@@ -112,9 +119,9 @@ static void leave(const char *status)
 static const struct {
     const char *name;
     void (*act)(const char *rest);
-} acts[] = {{"say", say},           {"finding", finding},    {"complain", complain},
-            {"describe", describe}, {"flood", flood},        {"close", close_one},
-            {"raise", die},         {"wait", wait_for_ever}, {"exit", leave}};
+} acts[] = {{"checked", checked},    {"say", say},     {"finding", finding}, {"complain", complain},
+            {"describe", describe},  {"flood", flood}, {"close", close_one}, {"raise", die},
+            {"wait", wait_for_ever}, {"exit", leave}};
 
 static void act(char *line)
 {

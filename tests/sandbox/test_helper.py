@@ -48,8 +48,9 @@ class HelperTest(BubblewrapTest):
 
 class Answers(HelperTest):
     def test_fine(self):
-        """It is the trusted word, and says nothing but that."""
-        for commands in (("exit 0",), ("complain what nobody reads", "exit 0"), ("flood 2", "exit 0"), ("close 1", "close 2", "exit 0")):
+        """It is the trusted word, and says that it checked and nothing else."""
+        for commands in (("checked", "exit 0"), ("checked", "complain what nobody reads", "exit 0"), ("checked", "flood 2", "exit 0"),
+                         ("checked", "close 1", "close 2", "exit 0")):
             self.behave(*commands)
             with self.subTest(commands):
                 outcome = self.run_it()
@@ -58,6 +59,10 @@ class Answers(HelperTest):
 
     def test_anything_else_is_a_refusal(self):
         for commands, text in (
+            (("exit 0",), "exit status 0)"),
+            (("close 1", "exit 0"), "exit status 0)"),
+            (("checked", "exit 1"), "exit status 1)"),
+            (("checked", "checked", "exit 0"), "exit status 0)"),
             (("say x", "exit 0"), "exit status 0)"),
             (("finding x", "exit 0"), "exit status 0)"),
             (("exit 1",), "exit status 1)"),
@@ -219,9 +224,9 @@ class Surroundings(HelperTest):
         self.addCleanup(lambda: [os.close(fd) for fd in fds])
         secrets = {"AI_INTERPRETER_SERVICE_TOKEN": "s3cret", "LD_PRELOAD": "", "PATH": "/tmp"}
         plain = self.described()
-        self.assertEqual(plain[:5], ["fd 0 /dev/null", "fd 1 pipe", "fd 2 /memfd", "argument check-container", "argument uid=1000"])
+        self.assertEqual(plain[:5], ["fd 0 /dev/null", "fd 1 pipe", "fd 2 pipe", "argument check-container", "argument uid=1000"])
         self.assertEqual({line.partition("=")[0] for line in plain[4:]},
-                         {f"argument {key}" for key in ("uid", "preset", "read-only", "writable")})
+                         {f"argument {key}" for key in ("uid", "preset", "read-only", "writable", "held")})
         passed = [word for fd in fds for word in ("--pass-fd", str(fd))]
         findings = self.described(options=("--max-abi", "2", *passed), pass_fds=fds, env=secrets, input=b"secret")
         self.assertEqual([re.sub(r"=\d+:", "=N:", line) for line in findings], [re.sub(r"=\d+:", "=N:", line) for line in plain])  # the mounts
