@@ -52,6 +52,7 @@ struct container_finding {
 struct container_findings {
     struct container_finding *items;
     size_t count, capacity;
+    size_t size; /* of their texts, in bytes */
 };
 
 void container_expectation_free(struct container_expectation *expectation);

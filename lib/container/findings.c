@@ -81,12 +81,15 @@ static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
 
 int find(struct check *check, enum remedy remedy, const char *subject, const char *format, ...)
 {
-    enum { MOST_FINDINGS = 200 }; /* enough to see what is wrong, and to be told */
+    enum {
+        MOST_FINDINGS = 100,
+        MOST_BYTES = 32768
+    }; /* enough to see what is wrong; a status line fits a pipe */
     struct container_findings *findings = check->findings;
     struct container_finding finding = {0};
     va_list arguments;
 
-    if (findings->count >= MOST_FINDINGS)
+    if (findings->count >= MOST_FINDINGS || findings->size >= MOST_BYTES)
         return 0;
     if (array_reserve(&findings->items, &findings->capacity, findings->count, sizeof *findings->items) < 0)
         return -1;
@@ -96,5 +99,8 @@ int find(struct check *check, enum remedy remedy, const char *subject, const cha
     va_end(arguments);
     finding.hint = hint_of(check->expectation->presets, remedy, subject);
     findings->items[findings->count++] = finding;
-    return finding.message && finding.hint ? 0 : -1;
+    if (!finding.message || !finding.hint)
+        return -1;
+    findings->size += strlen(finding.message) + strlen(finding.hint);
+    return 0;
 }

@@ -299,7 +299,7 @@ static int check_held(struct check *check, struct libmnt_table *table, const str
     if (place->path[0] == '/')
         return find_unlisted(check, place);
     return find(check, REMEDY_HELD, "",
-                "%s lies on a mount that is not the container's, and could be truncated there", place->path);
+                "%s lies on a mount that is not the container's, and could be truncated or connected to there", place->path);
 }
 
 /* The shipped policy and a site's may both name a path. */

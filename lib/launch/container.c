@@ -100,18 +100,22 @@ static int add_directory(struct launch *launch, const char *path, const char *wh
     return fd < 0 ? system_error(error, what) : add_held(launch, fd, what, error);
 }
 
-/* Whether /proc/self/fd leads from a descriptor to a file that the program could not reach, and could now truncate. One that is open
- * for writing can be truncated as it is. */
+/* Whether /proc/self/fd leads from a descriptor to what the program could not reach: a file that it could now truncate, a directory
+ * and all that is below and above it, a socket that it could connect to. A file that is open for writing can be truncated as it is. */
 static bool gives_a_file(int fd)
 {
     struct stat status;
     struct statvfs system;
     int flags = fcntl(fd, F_GETFL);
 
-    if (flags < 0 || fstat(fd, &status) < 0 || (fstatvfs(fd, &system) == 0 && system.f_flag & ST_RDONLY))
+    if (flags < 0 || fstat(fd, &status) < 0)
         return false;
-    return S_ISDIR(status.st_mode) ||
-           (S_ISREG(status.st_mode) && (flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY));
+    if (S_ISDIR(status.st_mode))
+        return true;
+    if (S_ISSOCK(status.st_mode))
+        return flags & O_PATH;
+    return S_ISREG(status.st_mode) && (flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY) &&
+           !(fstatvfs(fd, &system) == 0 && system.f_flag & ST_RDONLY);
 }
 
 static int add_descriptors(struct launch *launch, struct error *error)

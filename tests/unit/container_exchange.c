@@ -408,8 +408,8 @@ static void findings_arrive_byte_for_byte(void **state)
         many[i] = kinds[i % KINDS];
     many[COUNT / 2] = (struct container_finding){text, text};
     for (size_t count = 0; count <= KINDS; count++)
-        assert_findings_arrive(&(struct container_findings){kinds, count, count});
-    assert_findings_arrive(&(struct container_findings){many, COUNT, COUNT});
+        assert_findings_arrive(&(struct container_findings){.items = kinds, .count = count});
+    assert_findings_arrive(&(struct container_findings){.items = many, .count = COUNT});
     free(text);
 }
 
@@ -480,7 +480,7 @@ static void no_bytes_are_no_findings(void **state)
 static void findings_that_cannot_be_written_are_an_error(void **state)
 {
     struct container_finding one = finding("a message", "a hint");
-    const struct container_findings findings = {&one, 1, 1};
+    const struct container_findings findings = {.items = &one, .count = 1};
     int ends[2];
 
     (void)state;
