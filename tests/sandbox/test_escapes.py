@@ -3,6 +3,7 @@ helper or limits that a caller has prepared. Each is refused, nothing has run, a
 
 import json
 import os
+import socket
 import platform
 import shutil
 
@@ -132,6 +133,15 @@ class HandedOver(EscapesTest):
             with self.subTest(path, flags=flags):
                 outcome = self.run_it(f"truncate /proc/self/fd/{fd}{way}", options=(*OLD, "--pass-fd", str(fd)), pass_fds=(fd,))
                 self.assert_nothing_ran(outcome, f"a file passed with --pass-fd {HELD}")
+
+    def test_a_socket(self):
+        """Open with O_PATH it is a way to whoever listens there."""
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.folder / "socket"))
+            (self.folder / "socket").chmod(0o666)
+            listener.listen()
+            outcome = self.run_it("unix /proc/self/fd/0", stdin=self.open(self.folder / "socket", os.O_PATH))
+        self.assert_nothing_ran(outcome, f"standard input {HELD}")
 
     def outside_read_only(self, path, way=""):
         """Descriptor 9 is open there on a mount that is read-only, outside the container."""
