@@ -33,21 +33,22 @@ int open_proc(const char *path, struct error *error)
     struct open_how how = {.flags = O_RDONLY | O_CLOEXEC,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
     auto_close int proc = open_proc_root(error);
-    int fd;
+    int fd, failure;
 
     if (proc < 0)
         return -1;
     fd = (int)syscall(SYS_openat2, proc, path, &how, sizeof how);
     if (fd >= 0)
         return fd;
-    error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno));
-    return errno == EXDEV ? error_hint(error, "something is mounted on it: leave that out") : -1;
+    failure = errno;
+    error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(failure));
+    return failure == EXDEV ? error_hint(error, "something is mounted on it: leave that out") : -1;
 }
 
 int container_check(const struct container_expectation *expectation, pid_t pid,
                     struct container_findings *findings, struct error *error)
 {
-    struct check check = {expectation, pid, findings};
+    struct check check = {.expectation = expectation, .pid = pid, .findings = findings};
 
     return check_process(&check, error) < 0 || check_mounts(&check, error) < 0 ? -1 : 0;
 }

@@ -7,8 +7,8 @@
  *     the read-only paths   each lies on a mount that is read-only by its own option               proc(5), mountinfo
  *     the writable mounts   each, hidden ones too, is one that a preset knows or one that is named, is a mount point, and is
  *                           wholly allowed by the policy
- *     the sockets           none is mounted: below ABI 9 a socket can be connected to, read-only or not
- *     what is handed over   the root, the working directory and open files lie on mounts that are listed, and so checked
+ *     the sockets           no mount point is one: below ABI 9 it could be connected to, read-only or not
+ *     what is handed over   the root, the working directory and what is open lie on mounts that are listed, and so checked
  *
  * The launcher is static and must stay small, the libraries that this needs are not: so it is done by a helper, check-container,
  * which the launcher runs as its child. What they say to each other is made and read in one place: exchange.c.
@@ -52,13 +52,12 @@ struct container_finding {
 struct container_findings {
     struct container_finding *items;
     size_t count, capacity;
-    size_t size; /* of their texts, in bytes */
 };
 
 void container_expectation_free(struct container_expectation *expectation);
 void container_findings_free(struct container_findings *findings);
 
-/* Adds a copy of a path to read_only or writable (`places`, `count`, `capacity`); its text stays the caller's. 0, or -1 with
+/* Adds a copy of a place to read_only, writable or held (`places`, `count`, `capacity`); its text stays the caller's. 0, or -1 with
  * errno ENOMEM. */
 int container_add_place(struct container_place **places, size_t *count, size_t *capacity,
                         const struct container_place *place);

@@ -79,28 +79,37 @@ static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
     return NULL;
 }
 
+static int add(struct check *check, char *message, char *hint)
+{
+    struct container_findings *findings = check->findings;
+
+    if (message && hint &&
+        array_reserve(&findings->items, &findings->capacity, findings->count, sizeof *findings->items) == 0) {
+        findings->items[findings->count++] = (struct container_finding){message, hint};
+        check->size += strlen(message) + strlen(hint);
+        return 0;
+    }
+    free(message);
+    free(hint);
+    return -1;
+}
+
+/* Enough to see what is wrong. A status line with them fits a pipe, unless their names are odd. */
+enum { MOST_FINDINGS = 100, MOST_BYTES = 32768 };
+
 int find(struct check *check, enum remedy remedy, const char *subject, const char *format, ...)
 {
-    enum {
-        MOST_FINDINGS = 100,
-        MOST_BYTES = 32768
-    }; /* enough to see what is wrong; a status line fits a pipe */
-    struct container_findings *findings = check->findings;
-    struct container_finding finding = {0};
+    char *message;
     va_list arguments;
 
-    if (findings->count >= MOST_FINDINGS || findings->size >= MOST_BYTES)
+    if (check->is_full)
         return 0;
-    if (array_reserve(&findings->items, &findings->capacity, findings->count, sizeof *findings->items) < 0)
-        return -1;
+    check->is_full = check->findings->count == MOST_FINDINGS - 1 || check->size >= MOST_BYTES;
+    if (check->is_full)
+        return add(check, strdup("there is more, which is not told"), strdup("begin with what is"));
     va_start(arguments, format);
-    if (vasprintf(&finding.message, format, arguments) < 0)
-        finding.message = NULL;
+    if (vasprintf(&message, format, arguments) < 0)
+        message = NULL;
     va_end(arguments);
-    finding.hint = hint_of(check->expectation->presets, remedy, subject);
-    findings->items[findings->count++] = finding;
-    if (!finding.message || !finding.hint)
-        return -1;
-    findings->size += strlen(finding.message) + strlen(finding.hint);
-    return 0;
+    return add(check, message, hint_of(check->expectation->presets, remedy, subject));
 }

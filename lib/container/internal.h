@@ -4,15 +4,17 @@
 
 #include "container/container.h"
 
-/* A check under way. A function that adds findings returns 0, or -1 when memory ran out. */
+/* A check under way. */
 struct check {
     const struct container_expectation *expectation;
     pid_t pid;
     struct container_findings *findings;
+    size_t size;  /* of the findings' texts so far, in bytes */
+    bool is_full; /* there are more than are told */
 };
 
-/* Opens a file of /proc, by a path below it, for reading: the kernel's own file, whatever is mounted on it or on the way there.
- * The descriptor, or -1 and `error`. */
+/* Opens a file of /proc, by a path below it, for reading: the kernel's own. Where something is mounted on it or on the way there,
+ * that is an error. The descriptor, or -1 and `error`. */
 int open_proc(const char *path, struct error *error);
 
 /* What kind of thing is amiss, and so what restores it. */
@@ -34,14 +36,15 @@ enum remedy {
     REMEDY_HELD
 };
 
-/* Adds a finding. `subject` is what stands for `@` in the remedy's text. */
+/* Adds a finding, up to a bound; the last one then says that there are more. `subject` is what stands for `@` in the remedy's text.
+ * 0, or -1 when memory ran out. */
 int find(struct check *check, enum remedy remedy, const char *subject, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Of the user and the capability sets. -1 and `error`. */
+/* Adds what is amiss with the user and the capability sets. 0, or -1 and `error`. */
 int check_process(struct check *check, struct error *error);
 
-/* Of the mounts. -1 and `error`. */
+/* Adds what is amiss with the mounts. 0, or -1 and `error`. */
 int check_mounts(struct check *check, struct error *error);
 
 /* ---- presets.c ---- */

@@ -243,7 +243,7 @@ static struct seen look_at(const struct mount_line *line)
 
     if (statx(AT_FDCWD, line->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
               STATX_TYPE | STATX_MNT_ID, &status) < 0)
-        return (struct seen){.failure = errno};
+        return (struct seen){.failure = errno, .is_hidden = errno == ENOENT || errno == ENOTDIR};
     return (struct seen){.is_socket = S_ISSOCK(status.stx_mode),
                          .is_hidden = status.stx_mask & STATX_MNT_ID && status.stx_mnt_id != line->id};
 }
@@ -258,9 +258,8 @@ static int check_mount(struct check *check, const struct mount_line *line)
                     line->point);
     if (line->is_writable)
         return check_writable(check, line, seen.is_hidden);
-    /* ENOENT, ENOTDIR: hidden under another mount. EACCES: a directory that may not be searched can be the user's own, who opens it
-     * again with chmod(2). */
-    if (seen.failure && seen.failure != ENOENT && seen.failure != ENOTDIR)
+    /* EACCES: a directory that may not be searched can be the user's own, who opens it again with chmod(2) */
+    if (seen.failure && !seen.is_hidden)
         return find(check, REMEDY_OUT_OF_SIGHT, line->point,
                     "%s is a mount that cannot be looked at, and could be a socket: %s", line->point,
                     strerror(seen.failure));
@@ -283,7 +282,7 @@ static int check_each(struct check *check, struct libmnt_table *table)
     mnt_free_iter(at);
     if (result == 0 && roots > 1)
         result =
-            find(check, REMEDY_HIDDEN, "/", "/ is mounted %u times, and one by /.. from the other", roots);
+            find(check, REMEDY_HIDDEN, "/", "/ is mounted %u times: the one below is reached by /..", roots);
     return result;
 }
 
@@ -299,7 +298,9 @@ static int check_held(struct check *check, struct libmnt_table *table, const str
     if (place->path[0] == '/')
         return find_unlisted(check, place);
     return find(check, REMEDY_HELD, "",
-                "%s lies on a mount that is not the container's, and could be truncated or connected to there", place->path);
+                "%s lies on a mount that is not the container's, and could be truncated or connected to "
+                "there",
+                place->path);
 }
 
 /* The shipped policy and a site's may both name a path. */
@@ -322,7 +323,8 @@ static int check_places(struct check *check, struct libmnt_table *table)
         if (!is_repeated(read_only, i, &read_only[i]))
             result = check_read_only(check, table, &read_only[i]);
     for (size_t i = 0; result == 0 && i < expectation->writable_count; i++)
-        result = check_held(check, table, &expectation->writable[i]);
+        if (!is_repeated(expectation->writable, i, &expectation->writable[i]))
+            result = check_held(check, table, &expectation->writable[i]);
     for (size_t i = 0; result == 0 && i < expectation->held_count; i++)
         if (!is_repeated(read_only, expectation->read_only_count, &expectation->held[i]))
             result = check_held(check, table, &expectation->held[i]);

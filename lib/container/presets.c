@@ -55,10 +55,11 @@ static const struct known_mount known_mounts[] = {
 static bool matches(const char *pattern, const char *text)
 {
     size_t length = strcspn(pattern, "*#");
-    const char *rest = text + length;
+    const char *rest;
 
     if (strncmp(pattern, text, length) != 0)
         return false;
+    rest = text + length;
     if (pattern[length] == '*')
         return rest[0] && !strchr(rest, '/');
     if (pattern[length] == '#')

@@ -7,7 +7,7 @@
 /* ---- /proc/PID/status ---- */
 
 struct status {
-    char text[8192];
+    char text[65536]; /* a user may be in many groups */
 };
 
 static int read_status(pid_t pid, struct status *status, struct error *error)

@@ -97,12 +97,18 @@ static int add_directory(struct launch *launch, const char *path, const char *wh
 {
     auto_close int fd = openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    return fd < 0 ? system_error(error, what) : add_held(launch, fd, what, error);
+    if (fd >= 0)
+        return add_held(launch, fd, what, error);
+    system_error(error, what);
+    return error_hint(error,
+                      "start it from a directory that UID %u may search, or name one in the policy: "
+                      "directory PATH",
+                      getuid());
 }
 
 /* Whether /proc/self/fd leads from a descriptor to what the program could not reach: a file that it could now truncate, a directory
  * and all that is below and above it, a socket that it could connect to. A file that is open for writing can be truncated as it is. */
-static bool gives_a_file(int fd)
+static bool must_be_listed(int fd)
 {
     struct stat status;
     struct statvfs system;
@@ -123,10 +129,10 @@ static int add_descriptors(struct launch *launch, struct error *error)
     static const char *const streams[] = {"standard input", "standard output", "standard error"};
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (gives_a_file(fd) && add_held(launch, fd, streams[fd], error) < 0)
+        if (must_be_listed(fd) && add_held(launch, fd, streams[fd], error) < 0)
             return -1;
     for (size_t i = 0; i < launch->request->pass_fd_count; i++)
-        if (gives_a_file(launch->request->pass_fds[i]) &&
+        if (must_be_listed(launch->request->pass_fds[i]) &&
             add_held(launch, launch->request->pass_fds[i], "a file passed with --pass-fd", error) < 0)
             return -1;
     return 0;
@@ -210,34 +216,30 @@ static int say_findings(const struct launch *launch, struct error *error)
     return error_hint(error, "each is told with what restores it; the status line has them as findings");
 }
 
-/* What the answer cannot be: whatever was read of it is forgotten. */
-static int say_no_answer(struct launch *launch, const struct helper_answer *answer, struct error *error)
+static bool has_found_nothing(const struct helper_answer *answer, int status)
 {
-    bool is_out_of_memory = errno == ENOMEM;
-
-    container_findings_free(&launch->findings);
-    if (!is_out_of_memory)
-        return say_failed(answer, error);
-    errno = ENOMEM;
-    return system_error(error, "container");
+    return status == CONTAINER_FINE && answer->size == sizeof CONTAINER_CHECKED &&
+           !memcmp(answer->bytes, CONTAINER_CHECKED, sizeof CONTAINER_CHECKED);
 }
 
 /* Only a helper that ended well and said that it checked has found nothing; only one that says so and says what has found something. */
 static int judge(struct launch *launch, const struct helper_answer *answer, struct error *error)
 {
-    int status = WIFEXITED(answer->status) ? WEXITSTATUS(answer->status) : -1;
+    int status = WIFEXITED(answer->status) ? WEXITSTATUS(answer->status) : -1, result;
 
-    errno = 0;
-    if (status == CONTAINER_FINE && answer->size == sizeof CONTAINER_CHECKED &&
-        !memcmp(answer->bytes, CONTAINER_CHECKED, sizeof CONTAINER_CHECKED)) {
+    if (has_found_nothing(answer, status)) {
         launch->container = LAUNCH_CONTAINER_CHECKED;
         return 0;
     }
-    if (container_read_findings(answer->bytes, answer->size, &launch->findings) < 0)
-        return say_no_answer(launch, answer, error);
-    if (status == CONTAINER_HAS_FINDINGS && launch->findings.count)
+    result = container_read_findings(answer->bytes, answer->size, &launch->findings);
+    if (result < 0 && errno == ENOMEM)
+        system_error(error, "container");
+    else if (result == 0 && status == CONTAINER_HAS_FINDINGS && launch->findings.count)
         return say_findings(launch, error);
-    return say_no_answer(launch, answer, error);
+    else
+        say_failed(answer, error);
+    container_findings_free(&launch->findings); /* what was read of an answer that is none */
+    return -1;
 }
 
 int check_container(struct launch *launch, struct error *error)

@@ -202,7 +202,6 @@ static void end_child(pid_t child, int handle)
 static void read_complaint(int fd, struct helper_answer *answer)
 {
     size_t size = sizeof answer->complaint - 1, length;
-
     ssize_t count = read(fd, answer->complaint, size);
 
     answer->complaint[count > 0 ? count : 0] = '\0';
@@ -218,7 +217,8 @@ static int attend(pid_t child, int output, int complaints, struct helper_answer 
 {
     auto_close int handle = (int)syscall(SYS_pidfd_open, child, 0);
     int64_t deadline = now_ms() + HELPER_DEADLINE_MS;
-    const char *fault = handle < 0 ? strerror(errno) : read_output(output, deadline, answer);
+    const char *fault =
+        handle < 0 ? "cannot be waited for (pidfd_open)" : read_output(output, deadline, answer);
 
     if (!fault)
         fault = wait_for_end(child, handle, deadline, answer);

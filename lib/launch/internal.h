@@ -117,10 +117,11 @@ int prepare_program(struct launch *launch, struct error *error);
 
 /* ---- container.c, helper.c ---- */
 
-/* Where the container must be checked: opens the paths by which the policy describes it. */
+/* Where the container must be checked: opens the paths by which the policy describes it, and notes what the program has without
+ * opening it. 0, or -1 and `error` (LAUNCH_CONTAINER where the policy describes none). */
 int prepare_container(struct launch *launch, struct walker *walker, struct error *error);
 
-/* Where it must be: has it checked. The findings, if any, are in `launch`. */
+/* Where it must be: has it checked. 0, or -1 and `error`; the findings, if any, are in `launch`. */
 int check_container(struct launch *launch, struct error *error);
 
 /* What the helper said, and how it ended. */
@@ -132,8 +133,8 @@ struct helper_answer {
 };
 
 /* Runs the helper with `arguments` and nothing of the caller's: an empty environment, no descriptor but its standard ones. A helper
- * that is missing, others could have written, or that does not end in time is an error, and none is left running. 0, or -1
- * and `error`. */
+ * that is missing, others could have written, or that does not end in time is an error (LAUNCH_CONTAINER); it is killed then, and
+ * waited for unless the kernel does not let it end. 0, or -1 and `error`; whatever happened, answer->bytes is to be freed. */
 int run_helper(char *const *arguments, struct helper_answer *answer, struct error *error);
 
 /* ---- program.c, interpreter.c ---- */

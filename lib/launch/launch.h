@@ -119,12 +119,11 @@ struct launch {
     char **environment;
     char *program; /* the path to be executed */
     enum launch_container container;
-    struct container_expectation
-        expectation;                    /* where the container must be checked; the paths are the policy's */
-    struct container_findings findings; /* why it is refused */
-    const struct landlock_attempt *proof; /* NULL: the policy denies nothing that could be tried */
-    bool is_terminal;                     /* a descriptor of the program is a terminal */
-    bool is_root;                         /* UID 0 of the initial user namespace */
+    struct container_expectation expectation; /* its texts are the policy's, or constants */
+    struct container_findings findings;       /* why the container is refused */
+    const struct landlock_attempt *proof;     /* NULL: the policy denies nothing that could be tried */
+    bool is_terminal;                         /* a descriptor of the program is a terminal */
+    bool is_root;                             /* UID 0 of the initial user namespace */
 };
 
 /* Opens what is closed of descriptors 0–2 on /dev/null. Call it before anything else opens a descriptor. 0,
@@ -136,8 +135,9 @@ int launch_guard_streams(struct error *error);
  * anything opens a descriptor, so that none is taken for the caller's. 0, or -1 and `error`. */
 int launch_guard(const struct launch_request *request, struct error *error);
 
-/* Reads and resolves everything, builds the ruleset, finds the program; restricts nothing. Where the policy
- * has faults, launch->diagnostics has them all. 0, or -1 and `error`. */
+/* Reads and resolves everything, builds the ruleset, finds the program and, where it must be, has the container checked by a child
+ * process, which has ended or was killed when this returns; restricts nothing. Where the policy has faults, launch->diagnostics has
+ * them all; where the container has, launch->findings. 0, or -1 and `error`. */
 int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error);
 
 /* Sets launch->proof to an attempt that the rules deny and that, tried now, succeeds; NULL: there is none. 0, or -1 and `error`

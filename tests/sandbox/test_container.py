@@ -136,7 +136,7 @@ class Departures(BubblewrapTest):
             ("two", "--tmpfs /mnt/folder --tmpfs /run", f"/mnt/folder {UNNAMED}{TMPFS}", f"/run {UNNAMED}{TMPFS}"),
             ("hidden", "--bind {folder} /mnt/folder --ro-bind {folder} /mnt/folder", f"/mnt/folder {hidden}"),
             ("hidden tmpfs", "--tmpfs /tmp", f"/tmp {hidden}{TMPFS}"),
-            ("hidden below", "--bind {folder} /mnt/folder --ro-bind {helper} /mnt", f"/mnt/folder {UNNAMED}"),
+            ("hidden below", "--bind {folder} /mnt/folder --ro-bind {helper} /mnt", f"/mnt/folder {hidden}"),
             ("processes", "--proc /mnt/folder", f"/mnt/folder {UNNAMED}proc, source proc, root /)"),
             ("devices", "--dev-bind /dev/null /mnt/file", f"/mnt/file {UNNAMED}"),
         ):

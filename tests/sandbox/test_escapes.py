@@ -201,7 +201,7 @@ class Root(EscapesTest):
 
     def test_two(self):
         """What is mounted over the root of a process is reached by /.. only."""
-        twice = "/ is mounted 2 times, and one by /.. from the other"
+        twice = "/ is mounted 2 times: the one below is reached by /.."
         self.assert_nothing_ran(self.prepared('mount("over", "/", "tmpfs", 1)'), twice)
         outcome = self.prepared('mount("over", "/", "tmpfs")')
         self.assert_refused(outcome, "container", twice)
@@ -316,7 +316,9 @@ class Others(EscapesTest):
                 status = json.loads(outcome.err)
                 self.assertEqual((status["event"], status["reason"]), ("refused", "container"))
                 self.assertTrue(20 <= len(status["findings"]) <= 100 and len(outcome.err) < 65536, len(outcome.err))
-                for finding in status["findings"]:
+                *findings, last = status["findings"]
+                self.assertEqual(last["message"], "there is more, which is not told")
+                for finding in findings:
                     self.assertTrue(finding["message"].startswith("/tmp/") and finding["message"].endswith(STRANGER), finding)
 
     def test_a_long_name(self):

@@ -360,9 +360,11 @@ static void what_the_program_cannot_reach_is_found_where_it_is_writable(void **s
 
     (void)state;
     for (size_t i = 0; i < array_size(faults); i++) {
+        const char *message = faults[i] == EACCES ? STRANGER("/data", "ext4", "/dev/sda1", "/")
+                                                  : HIDDEN("/data", "ext4", "/dev/sda1", "/");
         const struct added writable = {.lines = "900 112 8:1 / /data rw - ext4 /dev/sda1 rw\n",
                                        .sights = {{.path = "/data", .fault = faults[i]}},
-                                       .wanted = {{STRANGER("/data", "ext4", "/dev/sda1", "/"), NULL}}},
+                                       .wanted = {{message, NULL}}},
                            read_only = {.lines = "900 112 8:1 / /data ro - ext4 /dev/sda1 rw\n",
                                         .sights = {{.path = "/data", .fault = faults[i]}}};
 

@@ -82,7 +82,7 @@ static void look_at_parent(const struct process *process)
 {
     const struct container_expectation expectation = {.uid = process->expected, .presets = CONTAINER_DOCKER};
     auto_findings struct container_findings findings = {0};
-    struct check check = {&expectation, getppid(), &findings};
+    struct check check = {.expectation = &expectation, .pid = getppid(), .findings = &findings};
     struct wanted_finding wanted[MOST_FINDINGS] = {{0}};
     struct error error = {0};
     size_t count = 0;
@@ -241,7 +241,7 @@ static void a_process_that_is_not_there_is_an_error(void **state)
     processes[2] = -1;
     for (size_t i = 0; i < array_size(processes); i++) {
         auto_findings struct container_findings findings = {0};
-        struct check check = {&expectation, processes[i], &findings};
+        struct check check = {.expectation = &expectation, .pid = processes[i], .findings = &findings};
         struct error error = {0};
         char wanted[128];
 
