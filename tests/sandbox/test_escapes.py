@@ -216,7 +216,7 @@ class Faked(EscapesTest):
 
     def test_files(self):
         state = "Name:\\tx\\nUid:\\t1000 1000 1000 1000\\n" + "".join(f"Cap{name}:\\t0\\n" for name in ("Inh", "Prm", "Eff", "Bnd", "Amb"))
-        hint = "cannot be read: Invalid cross-device link; something is mounted on it: leave that out\n"
+        hint = "cannot be read: Invalid cross-device link; something is mounted on it: leave that out"
         missing = ": /proc is missing, or is not that of this PID namespace"
         cases = (
             ("status", f'bind(fake("/dev/fake", "{state}"), f"/proc/{{pid}}/status")', hint),
