@@ -56,6 +56,31 @@ os.chdir("/")
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
+# A file system of FUSE with a folder `sub`, on which something is mounted; then it answers no more.
+SILENT = """
+import struct
+attributes = lambda node: struct.pack("<6Q10I", node, 0, 0, 0, 0, 0, 0, 0, 0, 0o40755, 2, 0, 0, 0, 4096, 0)
+ANSWERS = {26: lambda node: struct.pack("<4I2HI", 7, 31, 0, 0, 0, 0, 65536).ljust(64, bytes(1)),  # INIT
+           1: lambda node: struct.pack("<4Q2I", 2, 0, 0, 0, 0, 0) + attributes(2),                # LOOKUP
+           3: lambda node: struct.pack("<QII", 0, 0, 0) + attributes(node)}                       # GETATTR
+
+def serve(fuse):
+    while True:
+        _, operation, unique, node = struct.unpack_from("<IIQQ", os.read(fuse, 1 << 17))
+        if operation in ANSWERS and not os.path.exists("/tmp/silent"):
+            answer = ANSWERS[operation](node)
+            os.write(fuse, struct.pack("<IiQ", 16 + len(answer), 0, unique) + answer)
+
+fuse = os.open("/dev/fuse", os.O_RDWR)
+os.mkdir("/tmp/fuse")
+mount("fuse", "/tmp/fuse", "fuse", 1, f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other")
+if os.fork() == 0:
+    serve(fuse)
+bind("/etc", "/tmp/fuse/sub")
+os.close(fuse)
+open("/tmp/silent", "w")
+"""
+
 # A program that fails prctl(PR_CAPBSET_READ, …), with {1}, before it executes another one; {0} is the number of prctl(2).
 FILTER = """
 import ctypes, os, struct, sys
@@ -81,10 +106,10 @@ class EscapesTest(BubblewrapTest):
     def run_it(self, *operations, policy="", **keywords):
         return self.contained(self.describe + policy, *self.operations(*(operations or ("list /",))), **keywords)
 
-    def prepared(self, code, caller="uid=1000", inside=(), **keywords):
+    def prepared(self, code, caller="uid=1000", inside=(), extra="", **keywords):
         """As an ordinary user, after root has prepared the container."""
         become = (self.bin / "become", *caller.split(), "--")
-        return self.run_it(changes=self.changes, uid=0, inside=(PYTHON, "-ISc", PREPARE.replace("{}", code), *become, *inside), **keywords)
+        return self.run_it(changes={**self.changes, "extra": extra}, uid=0, inside=(PYTHON, "-ISc", PREPARE.replace("{}", code), *become, *inside), **keywords)
 
     def assert_nothing_ran(self, outcome, *findings):
         self.assert_found(outcome, *findings)
@@ -309,6 +334,12 @@ class Others(EscapesTest):
                 self.assert_found(self.run_it(inside=inside, changes={"extra": "--tmpfs /run"}), f"/run {STRANGER}")
         (self.helper / "check-container").write_bytes(b"\1\2\3\4")
         self.assert_check_failed(self.run_it(inside=("/usr/bin/prlimit", "--fsize=0")), "(exit status 2): executing it: Exec format error")
+
+    def test_a_file_system_that_does_not_answer(self):
+        """Who waits for it cannot even be killed: the helper is left to the kernel, and nothing runs."""
+        need(os.path.exists("/dev/fuse"), "FUSE")
+        outcome = self.prepared(SILENT, extra="--dev-bind /dev/fuse /dev/fuse")
+        self.assert_refused(outcome, "container", "check-container: did not end in time", "hint: a mount that does not answer")
 
     def test_many_mounts(self):
         """As many are told as can be."""
