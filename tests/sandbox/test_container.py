@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import socket
+from pathlib import Path
 
 from harness import ABI, IS_SANITIZED, ORDINARY, BubblewrapTest, need
 
@@ -196,8 +197,11 @@ class Departures(BubblewrapTest):
             self.make(f"dev/{name}", "", 0o666)
         for options in ("--proc /proc --bind {folder}/dev /dev", "--proc /proc --dev-bind {folder}/dev /dev"):
             self.assert_departs({"kernel": options}, f"/dev {ANOTHER}")
-        outcome = self.contained(self.describe, self.attempt, changes={"kernel": "--proc /proc --dev-bind /dev /dev"})  # the machine's own
-        self.assert_refused(outcome, "container", "/dev is a writable mount, but not the one")
+        kinds = [line.split(" - ")[1].split()[0] for line in Path("/proc/self/mountinfo").read_text().splitlines()
+                 if line.split()[4] == "/dev"]
+        if kinds and kinds[-1] == "devtmpfs":  # a container's own looks like the one that the runtime makes
+            outcome = self.contained(self.describe, self.attempt, changes={"kernel": "--proc /proc --dev-bind /dev /dev"})
+            self.assert_refused(outcome, "container", "/dev is a writable mount, but not the one")
 
     def test_named_mounts(self):
         self.make_folder("named/part")

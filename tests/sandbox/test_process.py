@@ -216,7 +216,8 @@ class Terminals(SandboxTest):
             written = b""
             fcntl.fcntl(master, fcntl.F_SETFL, os.O_NONBLOCK)
             try:
-                written = os.read(master, 65536)
+                while part := os.read(master, 65536):  # a page at most at a time
+                    written += part
             except BlockingIOError:
                 pass
             out.seek(0)
