@@ -5,13 +5,25 @@
 #include "bench.h"
 
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* The kernel's struct statx (include/uapi/linux/stat.h): some C libraries' lacks the mount, some are in its header's way. */
+struct looked {
+    uint32_t mask;
+    uint8_t attributes_and_owner[24];
+    uint16_t mode;
+    uint8_t sizes_and_times[114];
+    uint64_t mount;
+    uint8_t rest[104];
+};
+_Static_assert(sizeof(struct looked) == 256, "the size of struct statx");
+
+enum { TYPE_AND_MOUNT = 0x1001, NO_AUTOMOUNT = 0x800, DO_NOT_SYNC = 0x4000 };
 
 static char text[65536];
 
@@ -48,11 +60,10 @@ static bool has_nothing(void)
            holds("\nCapAmb:", 16, 0) && holds("\nCapBnd:", 16, 0);
 }
 
-static bool look_at(const char *path, struct statx *status)
+static bool look_at(const char *path, struct looked *status)
 {
-    return syscall(SYS_statx, AT_FDCWD, path,
-                   AT_SYMLINK_NOFOLLOW | 0x800 /* AT_NO_AUTOMOUNT */ | 0x4000 /* AT_STATX_DONT_SYNC */,
-                   STATX_TYPE | 0x1000 /* STATX_MNT_ID */, status) == 0;
+    return syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | NO_AUTOMOUNT | DO_NOT_SYNC,
+                   TYPE_AND_MOUNT, status) == 0;
 }
 
 static bool is_known(const char *point)
@@ -80,7 +91,7 @@ static bool check_mount(char *line, const unsigned long read_only[static 2])
 {
     unsigned long id = strtoul(next_word(&line), NULL, 10);
     char *point, *options;
-    struct statx status;
+    struct looked status;
     bool is_read_only;
 
     for (int i = 0; i < 3; i++) /* parent, device, root */
@@ -88,7 +99,7 @@ static bool check_mount(char *line, const unsigned long read_only[static 2])
     point = next_word(&line);
     options = next_word(&line);
     is_read_only = !strncmp(options, "ro", 2);
-    if (look_at(point, &status) && S_ISSOCK(status.stx_mode))
+    if (look_at(point, &status) && S_ISSOCK(status.mode))
         return false;
     if (is_read_only)
         return true;
@@ -98,12 +109,12 @@ static bool check_mount(char *line, const unsigned long read_only[static 2])
 static bool look_at_places(unsigned long read_only[static 2])
 {
     static const char *const named[] = CONTAINER_READ_ONLY, *const writable[] = CONTAINER_WRITABLE;
-    struct statx status;
+    struct looked status;
 
     for (size_t i = 0; i < 2; i++) {
         if (!look_at(named[i], &status))
             return false;
-        read_only[i] = status.stx_mnt_id;
+        read_only[i] = status.mount;
     }
     return look_at(writable[0], &status) && look_at(writable[1], &status);
 }
