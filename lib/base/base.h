@@ -75,6 +75,9 @@ int error_hint(struct error *error, const char *format, ...) __attribute__((cold
  * left out). False: it cannot be read. */
 bool read_small_file(const char *path, char *text, size_t size);
 
+/* Likewise from a descriptor; one that is negative cannot be read. */
+bool read_small(int fd, char *text, size_t size);
+
 /* One line of /proc/self/uid_map (user_namespaces(7)): `count` IDs from `inside` on are `outside` in the
  * parent's numbers. */
 struct id_range {

@@ -2,9 +2,8 @@
 
 #include <fcntl.h>
 
-bool read_small_file(const char *path, char *text, size_t size)
+bool read_small(int fd, char *text, size_t size)
 {
-    auto_close int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     ssize_t count = 0;
 
@@ -12,6 +11,13 @@ bool read_small_file(const char *path, char *text, size_t size)
         length += (size_t)count;
     text[length] = '\0';
     return fd >= 0 && count >= 0;
+}
+
+bool read_small_file(const char *path, char *text, size_t size)
+{
+    auto_close int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+
+    return read_small(fd, text, size);
 }
 
 static bool next_number(const char **text, unsigned long *number)

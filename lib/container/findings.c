@@ -3,49 +3,61 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* What restores it, with Docker's options (Podman's are the same) and with bubblewrap's. `@` stands for the subject. */
+/* What restores it, with Docker's options (Podman's are the same) and with bubblewrap's. `@` stands for the subject. The layout is by
+ * hand: a text must not be cut into shreds. */
+/* clang-format off */
 static const struct {
     const char *docker, *bubblewrap;
 } remedies[] = {
-    [REMEDY_USER] = {"--user @:@", "--unshare-user --uid @ --gid @, started by an ordinary user"},
-    [REMEDY_CAPABILITIES] = {"--cap-drop ALL, and neither --privileged nor --cap-add", "--cap-drop ALL, "
-                                                                                       "started by an "
-                                                                                       "ordinary user"},
-    [REMEDY_READ_ONLY_ROOT] = {"--read-only", "--remount-ro / (or --ro-bind in place of --bind)"},
-    [REMEDY_READ_ONLY] = {"--read-only, and where @ is mounted on its own: -v SOURCE:@:ro, or readonly in "
-                          "its "
-                          "--mount",
-                          "--ro-bind SOURCE @"},
-    [REMEDY_UNLISTED] = {"run it in a container, whose root is a mount, not in a chroot", "run it in a "
-                                                                                          "container, whose "
-                                                                                          "root is a mount, "
-                                                                                          "not in a chroot"},
-    [REMEDY_WRITABLE] = {"leave out what mounts it (-v, --mount, --tmpfs, --volumes-from, a VOLUME of the "
-                         "image), or mount it "
-                         "read-only (:ro); if the program may write all of it, say in local.policy: allow "
-                         "write @ and: "
-                         "container writable @",
-                         "leave out what mounts it (--bind, --dev-bind, --tmpfs), or use --ro-bind; if the "
-                         "program may write all "
-                         "of it, say in local.policy: allow write @ and: container writable @"},
-    [REMEDY_HIDDEN] = {"leave out the option that mounts the one below", "leave out the option that mounts "
-                                                                         "the one below"},
-    [REMEDY_KERNEL_MOUNT] = {"neither --privileged nor --security-opt systempaths=unconfined, nor a -v on it",
-                             "--ro-bind in place of --bind, or leave it out"},
-    [REMEDY_SHARED_MEMORY] = {"neither --ipc=host nor a --tmpfs or -v on @; --shm-size sets its size",
-                              "leave it out, or say in local.policy: container writable @"},
-    [REMEDY_RUNTIME_MOUNT] = {"no -v, --mount or --tmpfs on @", "no --bind or --tmpfs on @"},
-    [REMEDY_NOT_ALLOWED] = {"mount only what the program may write, or say in the policy: allow write @",
-                            "bind only what the program may write, or say in the policy: allow write @"},
-    [REMEDY_PART] = {"mount @ itself (-v DIRECTORY:@) and not what is above it", "bind @ itself (--bind "
-                                                                                 "DIRECTORY @) and not what "
-                                                                                 "is above it"},
-    [REMEDY_SOCKET] = {"no -v or --mount on @", "no --bind or --ro-bind on @"},
-    [REMEDY_HELD] = {"hand over a pipe in its place: cat FILE | ...", "hand over a pipe in its place: cat "
-                                                                      "FILE | ..."},
-    [REMEDY_OUT_OF_SIGHT] = {"no -v or --mount on @, or one whose directories everybody may search",
-                             "no --bind or --ro-bind on @, or one whose directories everybody may search"},
+    [REMEDY_USER] =
+        {"--user @:@",
+         "--unshare-user --uid @ --gid @, started by an ordinary user"},
+    [REMEDY_CAPABILITIES] =
+        {"--cap-drop ALL, and neither --privileged nor --cap-add",
+         "--cap-drop ALL, started by an ordinary user"},
+    [REMEDY_READ_ONLY_ROOT] =
+        {"--read-only",
+         "--remount-ro / (or --ro-bind in place of --bind)"},
+    [REMEDY_READ_ONLY] =
+        {"--read-only, and where @ is mounted on its own: -v SOURCE:@:ro, or readonly in its --mount",
+         "--ro-bind SOURCE @"},
+    [REMEDY_UNLISTED] =
+        {"run it in a container, whose root is a mount, not in a chroot",
+         "run it in a container, whose root is a mount, not in a chroot"},
+    [REMEDY_WRITABLE] =
+        {"leave out what mounts it (-v, --mount, --tmpfs, --volumes-from, a VOLUME of the image), or mount it read-only "
+         "(:ro); if the program may write all of it, say in local.policy: allow write @ and: container writable @",
+         "leave out what mounts it (--bind, --dev-bind, --tmpfs), or use --ro-bind; if the program may write all of it, "
+         "say in local.policy: allow write @ and: container writable @"},
+    [REMEDY_HIDDEN] =
+        {"leave out the option that mounts the one below",
+         "leave out the option that mounts the one below"},
+    [REMEDY_KERNEL_MOUNT] =
+        {"neither --privileged nor --security-opt systempaths=unconfined, nor a -v on it",
+         "--ro-bind in place of --bind, or leave it out"},
+    [REMEDY_SHARED_MEMORY] =
+        {"neither --ipc=host nor a --tmpfs or -v on @; --shm-size sets its size",
+         "leave it out, or say in local.policy: container writable @"},
+    [REMEDY_RUNTIME_MOUNT] =
+        {"no -v, --mount or --tmpfs on @",
+         "no --bind or --tmpfs on @"},
+    [REMEDY_NOT_ALLOWED] =
+        {"mount only what the program may write, or say in the policy: allow write @",
+         "bind only what the program may write, or say in the policy: allow write @"},
+    [REMEDY_PART] =
+        {"mount @ itself (-v DIRECTORY:@) and not what is above it",
+         "bind @ itself (--bind DIRECTORY @) and not what is above it"},
+    [REMEDY_SOCKET] =
+        {"no -v or --mount on @",
+         "no --bind or --ro-bind on @"},
+    [REMEDY_HELD] =
+        {"hand over a pipe in its place: cat FILE | ...",
+         "hand over a pipe in its place: cat FILE | ..."},
+    [REMEDY_OUT_OF_SIGHT] =
+        {"no -v or --mount on @, or one whose directories everybody may search",
+         "no --bind or --ro-bind on @, or one whose directories everybody may search"},
 };
+/* clang-format on */
 
 static void put_remedy(FILE *out, const char *command, const char *text, const char *subject)
 {

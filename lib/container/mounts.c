@@ -144,16 +144,21 @@ static int check_read_only(struct check *check, struct libmnt_table *table,
 
 /* ---- The writable mounts ---- */
 
+static bool is_one_of(const char *text, size_t count, const char *const names[])
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(text, names[i]))
+            return true;
+    return false;
+}
+
 static bool is_of_the_kernel(const char *type)
 {
     static const char *const types[] = {
         "proc",     "sysfs",  "cgroup", "cgroup2",  "securityfs", "debugfs", "tracefs", "bpf",
         "efivarfs", "mqueue", "devpts", "devtmpfs", "configfs",   "pstore",  "fusectl", "selinuxfs"};
 
-    for (size_t i = 0; i < array_size(types); i++)
-        if (!strcmp(type, types[i]))
-            return true;
-    return false;
+    return is_one_of(type, array_size(types), types);
 }
 
 static const struct container_place *named_in(const struct container_expectation *expectation,
@@ -182,10 +187,7 @@ static bool goes_with_the_root(const char *point)
     static const char *const points[] = {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts",
                                          "/run/.containerenv"};
 
-    for (size_t i = 0; i < array_size(points); i++)
-        if (!strcmp(point, points[i]))
-            return true;
-    return false;
+    return is_one_of(point, array_size(points), points);
 }
 
 static enum remedy remedy_for(const struct mount_line *line, bool is_known_point)

@@ -13,20 +13,15 @@ struct status {
 static int read_status(pid_t pid, struct status *status, struct error *error)
 {
     char path[32];
-    size_t length = 0;
-    ssize_t count = 1;
     auto_close int fd = -1;
 
     snprintf(path, sizeof path, "%d/status", (int)pid);
     fd = open_proc(path, error);
     if (fd < 0)
         return -1;
-    while (count > 0 && length < sizeof status->text - 1) {
-        count = read(fd, status->text + length, sizeof status->text - 1 - length);
-        length += count > 0 ? (size_t)count : 0;
-    }
-    status->text[length] = '\0';
-    return count < 0 ? error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno)) : 0;
+    if (!read_small(fd, status->text, sizeof status->text))
+        return error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno));
+    return 0;
 }
 
 /* What stands behind a name ("\nName:"); NULL and `error`: it is not there. */

@@ -196,8 +196,7 @@ static int say_failed(const struct helper_answer *answer, struct error *error)
               answer->complaint[0] ? ": " : "", answer->complaint);
     if (strstr(answer->complaint, "cannot open shared object")) /* as ld.so(8) says it */
         error_hint(error, CHECK_CONTAINER " needs the libraries libcap-ng and libmount (packages libcap-ng0 "
-                                          "and "
-                                          "libmount1); ldd shows which is missing");
+                                          "and libmount1); ldd shows which is missing");
     return -1;
 }
 

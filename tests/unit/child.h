@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -51,6 +53,34 @@ static inline int run_child(void (*body)(const void *), const void *context)
 static inline void in_child(void (*body)(const void *), const void *context)
 {
     assert_int_equal(run_child(body, context), 0);
+}
+
+/* ---- Capabilities, in a child ---- */
+
+/* A set ("Eff", "Prm", "Inh", "Amb", "Bnd") as /proc/self/status has it. */
+static inline unsigned long long capabilities(const char *set)
+{
+    char text[8192], name[32];
+    const char *line;
+
+    snprintf(name, sizeof name, "\nCap%s:\t", set);
+    must(read_small_file("/proc/self/status", text, sizeof text));
+    line = strstr(text, name);
+    must(line);
+    return strtoull(line + strlen(name), NULL, 16);
+}
+
+static inline void set_capabilities(unsigned long long effective, unsigned long long permitted,
+                                    unsigned long long inheritable)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct halves[2];
+
+    for (int i = 0; i < 2; i++)
+        halves[i] =
+            (struct __user_cap_data_struct){(uint32_t)(effective >> 32 * i), (uint32_t)(permitted >> 32 * i),
+                                            (uint32_t)(inheritable >> 32 * i)};
+    must(syscall(SYS_capset, &header, halves) == 0);
 }
 
 /* Skips a test for which something is missing here; where every test is required that is a failure. */

@@ -13,31 +13,6 @@
 
 enum { USER = 1000, OTHER = 2000, MOST_FINDINGS = 6 };
 
-static unsigned long long capabilities_of(const char *set)
-{
-    char text[8192], name[32];
-    const char *line;
-
-    snprintf(name, sizeof name, "\nCap%s:\t", set);
-    must(read_small_file("/proc/self/status", text, sizeof text));
-    line = strstr(text, name);
-    must(line);
-    return strtoull(line + strlen(name), NULL, 16);
-}
-
-static void set_capabilities(unsigned long long effective, unsigned long long permitted,
-                             unsigned long long inheritable)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct halves[2];
-
-    for (int i = 0; i < 2; i++)
-        halves[i] =
-            (struct __user_cap_data_struct){(uint32_t)(effective >> 32 * i), (uint32_t)(permitted >> 32 * i),
-                                            (uint32_t)(inheritable >> 32 * i)};
-    must(syscall(SYS_capset, &header, halves) == 0);
-}
-
 static void set_bounding_set(unsigned long long left)
 {
     for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
@@ -61,7 +36,7 @@ struct process {
 
 static void become(const struct process *process)
 {
-    unsigned long long all = capabilities_of("Prm");
+    unsigned long long all = capabilities("Prm");
 
     set_capabilities(all, all, process->inheritable); /* while the bounding set has it */
     set_bounding_set(process->bounding);
@@ -75,7 +50,7 @@ static void become(const struct process *process)
         if (process->ambient >> i & 1)
             must(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) == 0);
     set_capabilities(process->effective, process->permitted, process->inheritable);
-    must(capabilities_of("Amb") == process->ambient && capabilities_of("Prm") == process->permitted);
+    must(capabilities("Amb") == process->ambient && capabilities("Prm") == process->permitted);
 }
 
 static void look_at_parent(const struct process *process)
@@ -110,7 +85,7 @@ static void become_and_be_looked_at(const void *context)
 
 static void check_each(const struct process *table, size_t count)
 {
-    need(geteuid() == 0 && capabilities_of("Prm") >> CAP_SETPCAP & 1, "root with capabilities");
+    need(geteuid() == 0 && capabilities("Prm") >> CAP_SETPCAP & 1, "root with capabilities");
     for (size_t i = 0; i < count; i++)
         in_child(become_and_be_looked_at, &table[i]);
 }
@@ -346,7 +321,7 @@ static void false_proc(const void *context)
 
 static bool may_mount(void)
 {
-    return geteuid() == 0 && capabilities_of("Eff") >> CAP_SYS_ADMIN & 1;
+    return geteuid() == 0 && capabilities("Eff") >> CAP_SYS_ADMIN & 1;
 }
 
 static void proc_must_be_that_of_this_pid_namespace(void **state)

@@ -456,31 +456,6 @@ static void a_terminal_is_seen_on_every_descriptor_that_the_program_gets(void **
 
 #define NONE 0ULL
 
-static unsigned long long capabilities(const char *set)
-{
-    char text[8192], name[32];
-    const char *line;
-
-    snprintf(name, sizeof name, "\nCap%s:\t", set);
-    must(read_small_file("/proc/self/status", text, sizeof text));
-    line = strstr(text, name);
-    must(line);
-    return strtoull(line + strlen(name), NULL, 16);
-}
-
-static void set_capabilities(unsigned long long effective, unsigned long long permitted,
-                             unsigned long long inheritable)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct halves[2];
-
-    for (int i = 0; i < 2; i++)
-        halves[i] =
-            (struct __user_cap_data_struct){(uint32_t)(effective >> 32 * i), (uint32_t)(permitted >> 32 * i),
-                                            (uint32_t)(inheritable >> 32 * i)};
-    must(syscall(SYS_capset, &header, halves) == 0);
-}
-
 static void must_have_no_capabilities(void)
 {
     static const char *const sets[] = {"Inh", "Prm", "Eff", "Amb"};
