@@ -10,7 +10,8 @@ bool claim(struct parser *parser, struct slot *slot, const char *what, const str
     uint64_t bit = (uint64_t)1 << position->file;
 
     if (slot->files & bit)
-        return complain(parser, position, "%s given twice; a file gives it once", what);
+        return complain(parser, POLICY_FAULT_GIVEN_TWICE, position, "%s given twice; a file gives it once",
+                        what);
     slot->what = what;
     if (slot->files && parser->files[slot->winner].includes & bit) {
         slot->files |= bit;
@@ -31,7 +32,7 @@ bool check_claims(struct parser *parser, const struct slot *slot)
         return true;
     while (!((slot->files & ~beaten) >> other & 1))
         other++;
-    return complain(parser, &slot->position,
+    return complain(parser, POLICY_FAULT_DISAGREEMENT, &slot->position,
                     "%s is also given in %s, and neither file includes the other; a file that includes both "
                     "must decide",
                     slot->what, parser->files[other].name);
@@ -77,7 +78,8 @@ bool add_outside_definitions(struct parser *parser, const struct policy_definiti
         if (!definition)
             return out_of_memory(parser);
         if (definition->is_from_outside)
-            complain_of_file(parser, NULL, 0, "--define %s given twice", definitions[i].name);
+            complain_of_file(parser, POLICY_FAULT_OUTSIDE_TWICE, NULL, definitions[i].name,
+                             "--define %s given twice", definitions[i].name);
         definition->is_from_outside = true;
         definition->state = DEFINITION_KNOWN;
         definition->value = (struct slice){definitions[i].value, strlen(definitions[i].value)};
@@ -99,11 +101,13 @@ static bool resolve(struct parser *parser, struct definition *definition,
     uint32_t from = 0;
 
     if (definition->state == DEFINITION_IN_USE)
-        return complain(parser, position, "the definition of '%s' leads back to itself", definition->name);
+        return complain(parser, POLICY_FAULT_DEFINITION_DEPTH, position,
+                        "the definition of '%s' leads back to itself", definition->name);
     if (definition->state != DEFINITION_RAW)
         return definition->state == DEFINITION_KNOWN;
     if (parser->definition_depth == POLICY_MAX_NESTING)
-        return complain(parser, position, "definitions lead to each other too often; 64 levels are allowed");
+        return complain(parser, POLICY_FAULT_DEFINITION_DEPTH, position,
+                        "definitions lead to each other too often; 64 levels are allowed");
     definition->state = DEFINITION_IN_USE;
     parser->definition_depth++;
     definition->state =
@@ -127,8 +131,8 @@ void check_definitions(struct parser *parser)
             continue;
         }
         suggest(parser, hint, definition->name, parser->definition_count, definition_name, parser);
-        complain_of_file(parser, NULL, 0, "--define %s: the policy has no such definition%s",
-                         definition->name, hint);
+        complain_of_file(parser, POLICY_FAULT_OUTSIDE_UNKNOWN, NULL, definition->name,
+                         "--define %s: the policy has no such definition%s", definition->name, hint);
     }
 }
 
@@ -140,8 +144,8 @@ bool definition_value(struct parser *parser, const char *name, const struct poli
 
     if (!definition || !definition->slot.files) {
         suggest(parser, hint, name, parser->definition_count, definition_name, parser);
-        return complain(parser, position, "'%s' is not defined%s; expected a statement: define %s VALUE",
-                        name, hint, name);
+        return complain(parser, POLICY_FAULT_UNDEFINED, position,
+                        "'%s' is not defined%s; expected a statement: define %s VALUE", name, hint, name);
     }
     if (!resolve(parser, definition, position))
         return false;
@@ -158,7 +162,7 @@ bool define(struct parser *parser, const struct statement *statement)
     char *copy;
 
     if (!name->is_plain || !is_name(source, name->length))
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_DEFINITION_NAME, &position,
                         "'%.*s' is not a name; expected letters, digits and '_', at most 63, no digit first",
                         (int)(name->length > NAME_SIZE ? NAME_SIZE : name->length), source);
     copy = keep_text(parser, source, name->length);

@@ -46,8 +46,23 @@ static void pass_continued_lines(const struct parser *parser, struct policy_posi
     }
 }
 
-static bool record(struct parser *parser, const char *file, struct policy_diagnostic diagnostic,
-                   const char *format, va_list arguments)
+static void free_texts(struct policy_diagnostic *diagnostic)
+{
+    free(diagnostic->file);
+    free(diagnostic->definition);
+    free(diagnostic->message);
+}
+
+/* A text that may be NULL. */
+static bool copy_text(char **copy, const char *text)
+{
+    *copy = text ? strdup(text) : NULL;
+    return *copy || !text;
+}
+
+/* `diagnostic` has no texts yet: they are copied. */
+static bool record(struct parser *parser, struct policy_diagnostic diagnostic, const char *file,
+                   const char *definition, const char *format, va_list arguments)
 {
     struct policy_diagnostics *all = parser->diagnostics;
 
@@ -57,23 +72,21 @@ static bool record(struct parser *parser, const char *file, struct policy_diagno
     }
     if (array_reserve(&all->items, &all->capacity, all->count, sizeof *all->items) < 0)
         return out_of_memory(parser);
-    if (file) {
-        diagnostic.file = strdup(file);
-        if (!diagnostic.file)
-            return out_of_memory(parser);
-    }
-    if (vasprintf(&diagnostic.message, format, arguments) < 0) {
-        free(diagnostic.file);
+    if (vasprintf(&diagnostic.message, format, arguments) < 0)
+        return out_of_memory(parser);
+    if (!copy_text(&diagnostic.file, file) || !copy_text(&diagnostic.definition, definition)) {
+        free_texts(&diagnostic);
         return out_of_memory(parser);
     }
     all->items[all->count++] = diagnostic;
     return false;
 }
 
-bool complain(struct parser *parser, const struct policy_position *position, const char *format, ...)
+bool complain(struct parser *parser, enum policy_fault fault, const struct policy_position *position,
+              const char *format, ...)
 {
     struct policy_position exact = *position;
-    struct policy_diagnostic diagnostic = {.file_index = position->file};
+    struct policy_diagnostic diagnostic = {.fault = fault, .file_index = position->file};
     va_list arguments;
 
     if (parser->diagnostics->count < POLICY_MAX_DIAGNOSTICS) {
@@ -82,18 +95,18 @@ bool complain(struct parser *parser, const struct policy_position *position, con
         diagnostic.column = column_of(parser, &exact);
     }
     va_start(arguments, format);
-    record(parser, parser->files[position->file].name, diagnostic, format, arguments);
+    record(parser, diagnostic, parser->files[position->file].name, NULL, format, arguments);
     va_end(arguments);
     return false;
 }
 
-bool complain_of_file(struct parser *parser, const char *file, size_t file_index, const char *format, ...)
+bool complain_of_file(struct parser *parser, enum policy_fault fault, const char *file,
+                      const char *definition, const char *format, ...)
 {
-    struct policy_diagnostic diagnostic = {.file_index = file_index};
     va_list arguments;
 
     va_start(arguments, format);
-    record(parser, file, diagnostic, format, arguments);
+    record(parser, (struct policy_diagnostic){.fault = fault}, file, definition, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -146,10 +159,8 @@ void policy_diagnostics_write(FILE *out, const struct policy_diagnostics *diagno
 
 void policy_diagnostics_free(struct policy_diagnostics *diagnostics)
 {
-    for (size_t i = 0; i < diagnostics->count; i++) {
-        free(diagnostics->items[i].file);
-        free(diagnostics->items[i].message);
-    }
+    for (size_t i = 0; i < diagnostics->count; i++)
+        free_texts(&diagnostics->items[i]);
     free(diagnostics->items);
     *diagnostics = (struct policy_diagnostics){0};
 }

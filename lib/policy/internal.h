@@ -106,8 +106,8 @@ struct parser {
     size_t read_only_capacity, writable_capacity, expectation_capacity, requirement_capacity;
     void *setting_tree; /* tsearch(3), by name: the later assignment holds */
     struct slot singles[SINGLE_COUNT];
-    bool has_read_only, has_writable, has_container;
-    struct policy_position container_position, unrestricted_position;
+    bool has_read_only, has_container;
+    struct policy_position container_position;
 
     /* where the last diagnostic's column was counted to, so that many in one line cost no more than one pass
      * over it */
@@ -119,11 +119,13 @@ struct parser {
 /* ---- diagnostics.c ---- */
 
 /* Records a fault. Returns false, so that `return complain(…)` reads well. */
-bool complain(struct parser *parser, const struct policy_position *position, const char *format, ...)
-    __attribute__((cold, format(printf, 3, 4)));
-/* Likewise for a file as a whole (file: its name), or for what came from outside (file: NULL). */
-bool complain_of_file(struct parser *parser, const char *file, size_t file_index, const char *format, ...)
-    __attribute__((cold, format(printf, 4, 5)));
+bool complain(struct parser *parser, enum policy_fault fault, const struct policy_position *position,
+              const char *format, ...) __attribute__((cold, format(printf, 4, 5)));
+/* Likewise where there is no line: for the policy's file, which cannot be read, or for a definition from
+ * outside (file: NULL). */
+bool complain_of_file(struct parser *parser, enum policy_fault fault, const char *file,
+                      const char *definition, const char *format, ...)
+    __attribute__((cold, format(printf, 5, 6)));
 bool out_of_memory(struct parser *parser) __attribute__((cold));
 void diagnostics_sort(struct policy_diagnostics *diagnostics);
 /* " (did you mean 'x'?)" in `out`, or nothing: where none is near, or so many faults were found that this one
@@ -187,6 +189,11 @@ bool add_outside_definitions(struct parser *parser, const struct policy_definiti
 bool define(struct parser *parser, const struct statement *statement);
 /* Records those from outside that the policy does not know, and those that files disagree on. */
 void check_definitions(struct parser *parser);
+
+/* ---- tables.c ---- */
+
+/* The names of all rights, then of all groups, for suggest() and text_nearest(). */
+const char *right_name(size_t i, const void *context);
 
 /* ---- statements.c ---- */
 

@@ -34,21 +34,21 @@ struct scan {
     struct cursor at;
 };
 
-static bool fault_at(struct scan *scan, const struct cursor *at, const char *message)
+static bool fault_at(struct scan *scan, enum policy_fault fault, const struct cursor *at, const char *message)
 {
     struct policy_position position = {
         .file = (uint16_t)scan->file, .line = at->line, .line_start = at->line_start, .offset = at->offset};
 
-    return !at->is_silent && complain(scan->parser, &position, "%s", message);
+    return !at->is_silent && complain(scan->parser, fault, &position, "%s", message);
 }
 
 /* A fault in the present line. */
-static bool scan_fault(struct scan *scan, uint32_t offset, const char *message)
+static bool scan_fault(struct scan *scan, enum policy_fault fault, uint32_t offset, const char *message)
 {
     struct cursor at = scan->at;
 
     at.offset = offset;
-    return fault_at(scan, &at, message);
+    return fault_at(scan, fault, &at, message);
 }
 
 static void next_line(struct scan *scan)
@@ -77,16 +77,18 @@ static bool pass_unusual(struct scan *scan)
     size_t length = utf8_sequence(here, scan->size - scan->at.offset);
 
     if (!length)
-        return scan_fault(scan, scan->at.offset,
+        return scan_fault(scan, POLICY_FAULT_NOT_TEXT, scan->at.offset,
                           "invalid UTF-8; a policy is UTF-8 text, and \\xHH writes any other byte");
     if (length == 1 && *here == '\0')
-        return scan_fault(scan, scan->at.offset, "NUL byte; a policy is UTF-8 text");
+        return scan_fault(scan, POLICY_FAULT_NOT_TEXT, scan->at.offset, "NUL byte; a policy is UTF-8 text");
     if (length == 1 && *here == '\r')
-        return scan_fault(scan, scan->at.offset, "carriage return; save the file with Unix line ends");
+        return scan_fault(scan, POLICY_FAULT_CONTROL_CHARACTER, scan->at.offset,
+                          "carriage return; save the file with Unix line ends");
     if (length == 1)
-        return scan_fault(scan, scan->at.offset, "control character; write it as \\xHH");
+        return scan_fault(scan, POLICY_FAULT_CONTROL_CHARACTER, scan->at.offset,
+                          "control character; write it as \\xHH");
     if (utf8_disturbs(here, length))
-        return scan_fault(scan, scan->at.offset,
+        return scan_fault(scan, POLICY_FAULT_DECEPTIVE_CHARACTER, scan->at.offset,
                           "a character that cannot be seen or turns the text round, so that a reader takes "
                           "the line for another; write its bytes as \\xHH");
     scan->at.offset += (uint32_t)length;
@@ -124,7 +126,7 @@ static bool pass_escape(struct scan *scan)
     if (letter == '\n') {
         scan->at.offset++;
         if (at_end(scan))
-            return scan_fault(scan, start,
+            return scan_fault(scan, POLICY_FAULT_ESCAPE, start,
                               "backslash at the end of the file; nothing follows that it could continue");
         next_line(scan);
         return true;
@@ -133,14 +135,15 @@ static bool pass_escape(struct scan *scan)
         int high = hex_digit(byte_at(scan, start + 2)), low = hex_digit(byte_at(scan, start + 3));
 
         if (high < 0 || low < 0)
-            return scan_fault(scan, start, "incomplete \\x; two hexadecimal digits were expected");
+            return scan_fault(scan, POLICY_FAULT_ESCAPE, start,
+                              "incomplete \\x; two hexadecimal digits were expected");
         if (high == 0 && low == 0)
-            return scan_fault(scan, start, "NUL byte; no name or argument can hold one");
+            return scan_fault(scan, POLICY_FAULT_ESCAPE, start, "NUL byte; no name or argument can hold one");
         scan->at.offset += 4;
         return true;
     }
     if (!letter || !strchr("\\\"#$nt", letter))
-        return scan_fault(scan, start,
+        return scan_fault(scan, POLICY_FAULT_ESCAPE, start,
                           "unknown escape; expected \\\\ \\\" \\# \\$ \\n \\t \\xHH or the end of the line");
     scan->at.offset += 2;
     return true;
@@ -154,7 +157,7 @@ static bool pass_replacement(struct scan *scan)
         end++;
     if (byte_at(scan, start + 1) != '{' || byte_at(scan, end) != '}' ||
         !is_name(scan->text + name, end - name))
-        return scan_fault(scan, start,
+        return scan_fault(scan, POLICY_FAULT_BARE_DOLLAR, start,
                           "'$' does not begin a replacement; expected ${NAME}, or \\$ for the character "
                           "itself");
     scan->at.offset = end + 1;
@@ -191,9 +194,10 @@ static bool pass_word(struct scan *scan, struct word *word)
             return false;
     }
     if (scan->at.offset - begin.offset > POLICY_MAX_WORD_SIZE)
-        return fault_at(scan, &begin, "word too long; it may have 65536 bytes");
+        return fault_at(scan, POLICY_FAULT_TOO_LONG, &begin, "word too long; it may have 65536 bytes");
     if (is_quoted)
-        return fault_at(scan, &quote, "unclosed quote; expected '\"' before the end of the line");
+        return fault_at(scan, POLICY_FAULT_UNCLOSED_QUOTE, &quote,
+                        "unclosed quote; expected '\"' before the end of the line");
     *word = (struct word){.offset = begin.offset,
                           .length = (scan->at.offset - begin.offset) & 0x7fffffff,
                           .is_plain = is_plain,
@@ -331,7 +335,8 @@ static char escaped(const char *raw, uint32_t *i)
 
 static bool say_long_word(struct parser *parser, const struct policy_position *position)
 {
-    return complain(parser, position, "word too long; after replacement it may have 65536 bytes");
+    return complain(parser, POLICY_FAULT_TOO_LONG, position,
+                    "word too long; after replacement it may have 65536 bytes");
 }
 
 static bool value_replace(struct parser *parser, struct value *value, const char *raw, uint32_t *i,
@@ -349,7 +354,7 @@ static bool value_replace(struct parser *parser, struct value *value, const char
     if (value->length + replacement.length > POLICY_MAX_WORD_SIZE)
         return say_long_word(parser, position);
     if (parser->replaced > POLICY_MAX_REPLACED)
-        return complain(parser, position,
+        return complain(parser, POLICY_FAULT_TOO_LONG, position,
                         "too much text from replacements; all of it together may have 16 MiB");
     return value_add(parser, value, replacement.text, replacement.length);
 }

@@ -41,7 +41,7 @@ static bool say_unknown(struct parser *parser, const struct statement *statement
     memcpy(copy, parser->sources[statement->file].text + word->offset,
            word->length < NAME_SIZE ? word->length : NAME_SIZE - 1);
     suggest(parser, hint, copy, keyword_count, keyword_name, NULL);
-    return complain(parser, &position,
+    return complain(parser, POLICY_FAULT_UNKNOWN_STATEMENT, &position,
                     "unknown statement '%s'%s; expected policy, include, define, run, private, directory, "
                     "require, allow, unrestricted, audit, environment, limit, container or expect",
                     copy, hint);
@@ -53,8 +53,8 @@ static bool say_form(struct parser *parser, const struct keyword *keyword, const
     struct policy_position position =
         position_of(statement->file, &statement->words[is_short ? 0 : keyword->most + 1], 0);
 
-    return complain(parser, &position, "too %s words; expected: %s", is_short ? "few" : "many",
-                    keyword->form);
+    return complain(parser, is_short ? POLICY_FAULT_TOO_FEW_WORDS : POLICY_FAULT_TOO_MANY_WORDS, &position,
+                    "too %s words; expected: %s", is_short ? "few" : "many", keyword->form);
 }
 
 /* ---- Pass one: includes and definitions ---- */
@@ -93,7 +93,7 @@ static bool include(struct parser *parser, const struct statement *statement, un
     char *path;
 
     if (has_replacement(parser, statement->file, &word))
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_REFUSED_REPLACEMENT, &position,
                         "a replacement cannot name an included file; expected its name itself");
     word.is_plain = false; /* copied: the source is still to be read a second time */
     name = word_text(parser, statement->file, &word);
@@ -101,7 +101,8 @@ static bool include(struct parser *parser, const struct statement *statement, un
         return false;
     name += is_optional;
     if (!name[0])
-        return complain(parser, &position, "empty file name; expected: include [-]FILE");
+        return complain(parser, POLICY_FAULT_EMPTY_NAME, &position,
+                        "empty file name; expected: include [-]FILE");
     path = beside(parser, statement->file, name);
     if (!path)
         return out_of_memory(parser);
@@ -131,11 +132,19 @@ static void gather_statements(struct parser *parser, size_t file, unsigned depth
     }
 }
 
-static bool include_fault(struct parser *parser, const struct policy_position *at, const char *name,
-                          const char *reason)
+static bool include_fault(struct parser *parser, enum policy_fault fault, const struct policy_position *at,
+                          const char *name, const char *reason)
 {
-    return at ? complain(parser, at, "cannot include %s: %s", name, reason)
-              : complain_of_file(parser, name, 0, "%s", reason);
+    return at ? complain(parser, fault, at, "cannot include %s: %s", name, reason)
+              : complain_of_file(parser, fault, name, NULL, "%s", reason);
+}
+
+/* What an errno of a policy_read_function tells. */
+static enum policy_fault fault_of_reading(int error)
+{
+    if (error == EPERM)
+        return POLICY_FAULT_UNSAFE;
+    return error == EFBIG ? POLICY_FAULT_TOO_LARGE : POLICY_FAULT_UNREADABLE;
 }
 
 /* The index of a file already read, or parser->file_count. */
@@ -157,27 +166,30 @@ static bool open_source(struct parser *parser, const char *name, const struct po
     struct source source = {.is_open = true};
     char reason[256] = "";
     size_t size, known;
-    int fault = parser->read(parser->read_context, name, &source.text, &size, &source.device, &source.inode,
+    int error = parser->read(parser->read_context, name, &source.text, &size, &source.device, &source.inode,
                              reason, sizeof reason);
 
-    if (fault)
-        return (may_be_missing && (fault == ENOENT || fault == ENOTDIR)) ||
-               include_fault(parser, at, name, reason);
+    if (error)
+        return (may_be_missing && (error == ENOENT || error == ENOTDIR)) ||
+               include_fault(parser, fault_of_reading(error), at, name, reason);
     parser->total_size += size;
     if (parser->total_size > POLICY_MAX_TOTAL_SIZE) {
         free(source.text);
-        return include_fault(parser, at, name, "too much to read; all files together may have 64 MiB");
+        return include_fault(parser, POLICY_FAULT_TOO_LARGE, at, name,
+                             "too much to read; all files together may have 64 MiB");
     }
     known = known_file(parser, source.device, source.inode);
     *file = known;
     if (known < parser->file_count) {
         free(source.text);
-        return !parser->sources[known].is_open ||
-               include_fault(parser, at, name, "it includes itself, directly or by way of others");
+        return !parser->sources[known].is_open || include_fault(parser, POLICY_FAULT_INCLUDE_CYCLE, at, name,
+                                                                "it includes itself, directly or by way of "
+                                                                "others");
     }
     if (known == POLICY_MAX_FILES) {
         free(source.text);
-        return include_fault(parser, at, name, "too many files; a policy may be made of 64");
+        return include_fault(parser, POLICY_FAULT_TOO_MANY_FILES, at, name,
+                             "too many files; a policy may be made of 64");
     }
     if (array_reserve(&parser->files, &parser->file_capacity, known, sizeof *parser->files) < 0 ||
         array_reserve(&parser->sources, &parser->source_capacity, known, sizeof *parser->sources) < 0) {
@@ -206,7 +218,8 @@ static bool gather_file(struct parser *parser, const char *name, unsigned depth,
     size_t before = parser->file_count, file = POLICY_MAX_FILES;
 
     if (depth > POLICY_MAX_DEPTH)
-        return include_fault(parser, at, name, "includes are nested too deeply; 16 levels are allowed");
+        return include_fault(parser, POLICY_FAULT_INCLUDE_DEPTH, at, name,
+                             "includes are nested too deeply; 16 levels are allowed");
     if (!open_source(parser, name, at, may_be_missing, &file))
         return false;
     if (file == POLICY_MAX_FILES)
@@ -231,14 +244,15 @@ static bool check_version(struct parser *parser, const struct statement *stateme
     const char *text;
 
     if (!is_first)
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_LATE_VERSION, &position,
                         "'policy' in the middle of a file; it is the first statement and stands once");
     if (has_replacement(parser, statement->file, &statement->words[1]))
-        return complain(parser, &position, "a replacement cannot give the version; expected: policy 1");
+        return complain(parser, POLICY_FAULT_REFUSED_REPLACEMENT, &position,
+                        "a replacement cannot give the version; expected: policy 1");
     text = word_text(parser, statement->file, &statement->words[1]);
     if (text && strcmp(text, "1") != 0)
-        return complain(parser, &position, "unknown version '%s' of the language; this build knows: policy 1",
-                        text);
+        return complain(parser, POLICY_FAULT_UNKNOWN_VERSION, &position,
+                        "unknown version '%s' of the language; this build knows: policy 1", text);
     return text;
 }
 
@@ -263,7 +277,7 @@ static void understand_statement(struct parser *parser, const struct statement *
     struct policy_position position = position_of(statement->file, &statement->words[0], 0);
 
     if (is_first && !follows_a_fault && (!keyword || keyword->kind != IS_POLICY))
-        complain(parser, &position,
+        complain(parser, POLICY_FAULT_NO_VERSION, &position,
                  "the file does not begin with a version; its first statement is: policy 1");
     if (!keyword)
         say_unknown(parser, statement);
@@ -279,13 +293,14 @@ static void understand_statement(struct parser *parser, const struct statement *
 
 static void understand_file(struct parser *parser, size_t file)
 {
+    struct policy_position beginning = {.file = (uint16_t)file, .line = 1};
     struct statement statement = {.file = (uint16_t)file};
     struct cursor cursor = {0};
     bool is_first = true;
 
     if (has_byte_order_mark(parser, file)) {
-        complain_of_file(parser, parser->files[file].name, file,
-                         "byte order mark; save the file as UTF-8 without one");
+        complain(parser, POLICY_FAULT_BYTE_ORDER_MARK, &beginning,
+                 "byte order mark; save the file as UTF-8 without one");
         return;
     }
     while (lex_statement(parser, &statement, &cursor)) {
@@ -293,8 +308,7 @@ static void understand_file(struct parser *parser, size_t file)
         is_first = false;
     }
     if (is_first && !cursor.has_fault)
-        complain_of_file(parser, parser->files[file].name, file,
-                         "no statement; a policy begins with: policy 1");
+        complain(parser, POLICY_FAULT_NO_VERSION, &beginning, "no statement; a policy begins with: policy 1");
 }
 
 /* ---- The whole ---- */

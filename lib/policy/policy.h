@@ -105,9 +105,23 @@ extern const size_t policy_group_count;
 #define POLICY_WRITE_FILE POLICY_FS(1)
 #define POLICY_READ_FILE POLICY_FS(2)
 #define POLICY_READ_DIR POLICY_FS(3)
+#define POLICY_REMOVE_DIR POLICY_FS(4)
+#define POLICY_REMOVE_FILE POLICY_FS(5)
+#define POLICY_MAKE_CHAR POLICY_FS(6)
+#define POLICY_MAKE_DIR POLICY_FS(7)
+#define POLICY_MAKE_REG POLICY_FS(8)
+#define POLICY_MAKE_SOCK POLICY_FS(9)
+#define POLICY_MAKE_FIFO POLICY_FS(10)
+#define POLICY_MAKE_BLOCK POLICY_FS(11)
+#define POLICY_MAKE_SYM POLICY_FS(12)
 #define POLICY_REFER POLICY_FS(13)
 #define POLICY_TRUNCATE POLICY_FS(14)
+#define POLICY_IOCTL_DEV POLICY_FS(15)
+#define POLICY_RESOLVE_UNIX POLICY_FS(16)
 #define POLICY_BIND_TCP POLICY_NET(0)
+#define POLICY_CONNECT_TCP POLICY_NET(1)
+#define POLICY_BIND_UDP POLICY_NET(2)
+#define POLICY_CONNECT_SEND_UDP POLICY_NET(3)
 
 /* What ABI `abi` (1 or more; above POLICY_NEWEST_ABI: as that) can restrict. */
 policy_rights policy_rights_of_abi(unsigned abi);
@@ -118,9 +132,25 @@ policy_rights policy_rights_of_files(void);
 /* The rights with which a program puts new names into a directory: make_*, refer. */
 policy_rights policy_rights_that_create(void);
 
+/* The right or group of that name (`length` bytes); 0: there is none. */
+policy_rights policy_rights_named(const char *name, size_t length, bool *is_group);
+
+/* The rights of a list such as "read,truncate", into *rights. NULL, or the first name in `text` that is unknown; *length then is its
+ * length. */
+const char *policy_rights_read(const char *text, policy_rights *rights, size_t *length);
+
+/* The name of one right. */
+const char *policy_right_name(policy_rights right);
+
+/* The right or group whose name is nearest to `word`, or NULL: text_nearest(). */
+const char *policy_rights_nearest(const char *word);
+
 /* The names of `rights`, separated by commas, groups not used, in `out`; all of them fit. Returns `out`. */
 enum { POLICY_RIGHTS_TEXT = 512 };
 const char *policy_rights_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT]);
+
+/* Likewise in `out`, with the names of groups for all of their rights: shorter, for people. */
+const char *policy_rights_short_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT]);
 
 /* ---- A policy ---- */
 
@@ -215,6 +245,8 @@ extern const size_t policy_preset_count;
 
 struct policy_container {
     bool is_described; /* uid, capabilities, read-only and writable are all there; else none is */
+    /* of the statements that hold, and of the first `container writable`; line 0: not given */
+    struct policy_position check_position, uid_position, capabilities_position, writable_position;
     enum policy_container_check check;
     uid_t uid;
     const struct policy_path *read_only;
@@ -246,11 +278,14 @@ struct policy {
     size_t private_count;
     const char *const *run; /* NULL-terminated; NULL: the policy names no program */
     size_t run_count;
-    struct policy_path directory; /* path NULL: the caller's */
+    struct policy_position run_position; /* of the statement that holds; line 0: not given */
+    struct policy_path directory;        /* path NULL: the caller's */
     const struct policy_requirement *requirements;
     size_t requirement_count;
     policy_rights unrestricted;
+    struct policy_position unrestricted_position; /* of the last one's rights; line 0: not given */
     bool audit;
+    struct policy_position audit_position; /* as run_position */
     const struct policy_pattern *kept;
     size_t kept_count;
     const struct policy_setting *settings;
@@ -283,12 +318,81 @@ struct policy_definition {
     const char *value;
 };
 
+/* The kinds of faults, in the order of their codes. */
+enum policy_fault {
+    /* files and text */
+    POLICY_FAULT_UNREADABLE = 1,
+    POLICY_FAULT_UNSAFE,
+    POLICY_FAULT_INCLUDE_CYCLE,
+    POLICY_FAULT_INCLUDE_DEPTH,
+    POLICY_FAULT_TOO_MANY_FILES,
+    POLICY_FAULT_TOO_LARGE,
+    POLICY_FAULT_BYTE_ORDER_MARK,
+    POLICY_FAULT_NO_VERSION,
+    POLICY_FAULT_UNKNOWN_VERSION,
+    POLICY_FAULT_LATE_VERSION,
+    POLICY_FAULT_NOT_TEXT,
+    POLICY_FAULT_CONTROL_CHARACTER,
+    POLICY_FAULT_DECEPTIVE_CHARACTER,
+    POLICY_FAULT_UNCLOSED_QUOTE,
+    POLICY_FAULT_ESCAPE,
+    POLICY_FAULT_TOO_LONG,
+    /* words, statements and definitions */
+    POLICY_FAULT_UNKNOWN_STATEMENT,
+    POLICY_FAULT_TOO_FEW_WORDS,
+    POLICY_FAULT_TOO_MANY_WORDS,
+    POLICY_FAULT_UNKNOWN_WORD,
+    POLICY_FAULT_DEFINITION_NAME,
+    POLICY_FAULT_UNDEFINED,
+    POLICY_FAULT_DEFINITION_DEPTH,
+    POLICY_FAULT_REFUSED_REPLACEMENT,
+    POLICY_FAULT_BARE_DOLLAR,
+    POLICY_FAULT_GIVEN_TWICE,
+    POLICY_FAULT_DISAGREEMENT,
+    POLICY_FAULT_OUTSIDE_TWICE,
+    POLICY_FAULT_OUTSIDE_UNKNOWN,
+    /* rights, paths, ports and values */
+    POLICY_FAULT_UNKNOWN_RIGHT,
+    POLICY_FAULT_SCOPE,
+    POLICY_FAULT_MIXED_RIGHTS,
+    POLICY_FAULT_ALWAYS_RESTRICTED,
+    POLICY_FAULT_CONTRADICTION,
+    POLICY_FAULT_REQUIREMENT,
+    POLICY_FAULT_ABI,
+    POLICY_FAULT_PATH,
+    POLICY_FAULT_PORT,
+    POLICY_FAULT_EMPTY_NAME,
+    POLICY_FAULT_RESOURCE,
+    POLICY_FAULT_LIMIT,
+    POLICY_FAULT_VARIABLE,
+    POLICY_FAULT_ASSIGNMENT,
+    POLICY_FAULT_USER,
+    POLICY_FAULT_PRESET,
+    POLICY_FAULT_PART_OF_CONTAINER
+};
+
+/* One kind of fault. A code keeps its meaning: one that goes out of use is not given again. */
+struct policy_fault_name {
+    enum policy_fault fault;
+    const char *code; /* "E101" */
+    const char *help;
+};
+
+/* The one table of faults; man pages are compared with it. */
+extern const struct policy_fault_name policy_fault_table[];
+extern const size_t policy_fault_count;
+
+/* "E101"; "E000" where `fault` is none of them. */
+const char *policy_fault_code(enum policy_fault fault);
+
 /* What is wrong, one entry a fault, in the order of files and lines. `message` reads "what is wrong; what was
  * expected". */
 struct policy_diagnostic {
+    enum policy_fault fault;
     char *file;          /* NULL: the fault is not in a file (--define) */
+    char *definition;    /* the name given to --define, where that has the fault, else NULL */
     size_t file_index;   /* the order of files */
-    size_t line, column; /* from 1, the column in characters; 0: the file as a whole */
+    size_t line, column; /* from 1, the column in characters; 0: no file, or one that cannot be read */
     char *message;
 };
 
@@ -302,8 +406,8 @@ struct policy_diagnostics {
 /*
  * Gets one file's bytes. `name` is as in policy_file.name. On success: 0, *text a malloc'd buffer of *size
  * bytes with room for one byte more, which the policy will own, and *device and *inode telling whether two
- * names are one file. On failure: the errno that says whether the file is missing, with a reason such as "is
- * a directory" in `reason` (of `reason_size` bytes).
+ * names are one file. On failure: the errno that says whether the file is missing, unsafe (EPERM) or too large
+ * (EFBIG), with a reason such as "is a directory" in `reason` (of `reason_size` bytes).
  */
 typedef int policy_read_function(void *context, const char *name, char **text, size_t *size, uint64_t *device,
                                  uint64_t *inode, char *reason, size_t reason_size);

@@ -47,7 +47,7 @@ static int choice_at(struct parser *parser, const struct statement *statement, u
     for (int k = 0; k < count; k++)
         if (!strcmp(text, names[k]))
             return k;
-    complain(parser, &position, "unknown word '%s'; expected %s", text, expected);
+    complain(parser, POLICY_FAULT_UNKNOWN_WORD, &position, "unknown word '%s'; expected %s", text, expected);
     return -1;
 }
 
@@ -68,37 +68,21 @@ static bool parse_number(const char *text, size_t length, uint64_t most, uint64_
 
 /* ---- Rights ---- */
 
-static const char *right_name(size_t i, const void *context)
-{
-    (void)context;
-    return i < policy_right_count ? policy_right_table[i].name
-                                  : policy_group_table[i - policy_right_count].name;
-}
-
-static bool is_called(const char *name, const struct slice *word)
-{
-    return strlen(name) == word->length && !memcmp(name, word->text, word->length);
-}
-
 static bool add_right(struct parser *parser, const struct policy_position *position, const struct slice *word,
                       policy_rights *rights, policy_rights *singles)
 {
     char copy[NAME_SIZE] = "", hint[NAME_SIZE + 32];
+    bool is_group;
+    policy_rights named = policy_rights_named(word->text, word->length, &is_group);
 
-    for (size_t i = 0; i < policy_right_count; i++)
-        if (is_called(policy_right_table[i].name, word)) {
-            *rights |= policy_right_table[i].bit;
-            *singles |= policy_right_table[i].bit;
-            return true;
-        }
-    for (size_t i = 0; i < policy_group_count; i++)
-        if (is_called(policy_group_table[i].name, word)) {
-            *rights |= policy_group_table[i].rights;
-            return true;
-        }
+    if (named) {
+        *rights |= named;
+        *singles |= is_group ? 0 : named;
+        return true;
+    }
     memcpy(copy, word->text, word->length < NAME_SIZE ? word->length : NAME_SIZE - 1);
     suggest(parser, hint, copy, policy_right_count + policy_group_count, right_name, NULL);
-    return complain(parser, position,
+    return complain(parser, POLICY_FAULT_UNKNOWN_RIGHT, position,
                     "unknown right '%s'%s; rights and groups are listed in landlock-exec.policy(5)", copy,
                     hint);
 }
@@ -169,7 +153,7 @@ static const char *path_at(struct parser *parser, const struct statement *statem
     fault = policy_path_fault(value.text);
     if (!fault)
         return value.text;
-    complain(parser, position,
+    complain(parser, POLICY_FAULT_PATH, position,
              "path '%.256s' %s; expected an absolute path without empty, '.' or '..' components", value.text,
              fault);
     return NULL;
@@ -208,7 +192,7 @@ static bool ports_at(struct parser *parser, const struct statement *statement, u
         return false;
     if (!parse_number(low.text, low.length, UINT16_MAX, &from_port) ||
         !parse_number(high.text, high.length, UINT16_MAX, &to_port) || from_port > to_port)
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_PORT, &position,
                         "'%.*s' is not a port or a range of ports; expected PORT or PORT-PORT, 0 to 65535",
                         (int)(word->length > NAME_SIZE ? NAME_SIZE : word->length),
                         parser->sources[statement->file].text + word->offset);
@@ -229,12 +213,12 @@ static bool access_at(struct parser *parser, const struct statement *statement, 
     if (!rights_at(parser, statement, i, rights, singles))
         return false;
     if (*rights & POLICY_ALL_SCOPES)
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_SCOPE, &position,
                         "%s is a scope and has no path or port; expected file rights or network rights (a "
                         "scope can only be left out: unrestricted %s)",
                         policy_rights_text(*rights & POLICY_ALL_SCOPES, names), names);
     if (*rights & POLICY_ALL_FS && *rights & POLICY_ALL_NET)
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_MIXED_RIGHTS, &position,
                         "file rights and network rights in one line; expected a line for each");
     return true;
 }
@@ -342,7 +326,7 @@ static bool parse_require_abi(struct parser *parser, const struct statement *sta
     if (!text)
         return false;
     if (!parse_number(text, strlen(text), POLICY_NEWEST_ABI, &abi) || !abi)
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_ABI, &position,
                         "'%.64s' is not a Landlock ABI that this build knows; expected 1 to %d", text,
                         POLICY_NEWEST_ABI);
     return add_requirement(parser, (struct policy_requirement){.abi = (unsigned)abi, .position = position});
@@ -357,7 +341,8 @@ static bool parse_require(struct parser *parser, const struct statement *stateme
     policy_rights rights, singles;
 
     if (is_abi != (statement->count == 3))
-        return complain(parser, &position, "not a requirement; expected: require abi N, or: require RIGHTS");
+        return complain(parser, POLICY_FAULT_REQUIREMENT, &position,
+                        "not a requirement; expected: require abi N, or: require RIGHTS");
     if (is_abi)
         return parse_require_abi(parser, statement);
     if (!rights_at(parser, statement, 1, &rights, &singles))
@@ -377,11 +362,11 @@ static bool parse_unrestricted(struct parser *parser, const struct statement *st
         if (!(policy_right_table[i].traits & RIGHT_MAY_BE_UNRESTRICTED))
             refused |= policy_right_table[i].bit & rights;
     if (refused)
-        return complain(parser, &position,
+        return complain(parser, POLICY_FAULT_ALWAYS_RESTRICTED, &position,
                         "%s is always restricted; expected network rights, scopes, resolve_unix or ioctl_dev",
                         policy_rights_text(refused, names));
     parser->policy->unrestricted |= rights;
-    parser->unrestricted_position = position;
+    parser->policy->unrestricted_position = position;
     return true;
 }
 
@@ -411,7 +396,8 @@ static bool parse_run(struct parser *parser, const struct statement *statement)
         return false;
     run[statement->count - 1] = NULL;
     if (!run[0][0])
-        return complain(parser, &position, "empty program name; expected: run PROGRAM [ARGUMENT...]");
+        return complain(parser, POLICY_FAULT_EMPTY_NAME, &position,
+                        "empty program name; expected: run PROGRAM [ARGUMENT...]");
     if (claim_single(parser, statement, SINGLE_RUN, "'run'")) {
         parser->policy->run = run;
         parser->policy->run_count = statement->count - 1;
@@ -460,8 +446,8 @@ static const struct policy_resource *resource_at(struct parser *parser, const st
         if (!strcmp(text, policy_resource_table[k].name))
             return &policy_resource_table[k];
     suggest(parser, hint, text, policy_resource_count, resource_name, NULL);
-    complain(parser, &position, "unknown resource '%.64s'%s; resources are listed in landlock-exec.policy(5)",
-             text, hint);
+    complain(parser, POLICY_FAULT_RESOURCE, &position,
+             "unknown resource '%.64s'%s; resources are listed in landlock-exec.policy(5)", text, hint);
     return NULL;
 }
 
@@ -489,7 +475,8 @@ static bool parse_limit(struct parser *parser, const struct statement *statement
     if (!text)
         return false;
     if (!parse_size(text, resource->is_size, &value))
-        return complain(parser, &position, "'%.64s' is not a limit; expected a whole number%s", text,
+        return complain(parser, POLICY_FAULT_LIMIT, &position,
+                        "'%.64s' is not a limit; expected a whole number%s", text,
                         resource->is_size ? ", K, M, G or T may follow" : "");
     if (claim_single(parser, statement, SINGLE_LIMIT + (enum single)resource->resource, resource->name))
         parser->policy->limits[resource->resource] =
@@ -526,7 +513,7 @@ static bool keep_one(struct parser *parser, const struct statement *statement, u
     if (!text)
         return false;
     if (!is_name(text, length))
-        return complain(parser, &pattern.position,
+        return complain(parser, POLICY_FAULT_VARIABLE, &pattern.position,
                         "'%.64s' is not the name of a variable; expected letters, digits and '_', at most "
                         "63, no digit first; '*' may follow",
                         text);
@@ -580,7 +567,7 @@ static bool set_one(struct parser *parser, const struct statement *statement, ui
     if (!word_value(parser, statement->file, word, &to_equals, '=', &name))
         return false;
     if (to_equals > word->length || !is_name(name.text, name.length))
-        return complain(parser, &setting.position,
+        return complain(parser, POLICY_FAULT_ASSIGNMENT, &setting.position,
                         "not an assignment; expected NAME=VALUE, NAME being letters, digits and '_', at most "
                         "63, no digit first");
     if (!word_value(parser, statement->file, word, &from, '\0', &whole))
@@ -611,7 +598,8 @@ static bool has_one_value(struct parser *parser, const struct statement *stateme
     if (statement->count == 3)
         return true;
     position = place(statement, 3);
-    return complain(parser, &position, "too many words; expected: container %s VALUE", what);
+    return complain(parser, POLICY_FAULT_TOO_MANY_WORDS, &position,
+                    "too many words; expected: container %s VALUE", what);
 }
 
 static bool parse_check(struct parser *parser, const struct statement *statement)
@@ -633,7 +621,8 @@ static bool parse_uid(struct parser *parser, const struct statement *statement)
     if (!text)
         return false;
     if (!parse_number(text, strlen(text), UINT32_MAX - 1, &uid))
-        return complain(parser, &position, "'%.64s' is not a user ID; expected a number", text);
+        return complain(parser, POLICY_FAULT_USER, &position, "'%.64s' is not a user ID; expected a number",
+                        text);
     if (claim_single(parser, statement, SINGLE_UID, "'container uid'"))
         parser->policy->container.uid = (uid_t)uid;
     return true;
@@ -674,16 +663,18 @@ static bool add_writable(struct parser *parser, const struct statement *statemen
             return true;
         }
     suggest(parser, hint, path.path, policy_preset_count, preset_name, NULL);
-    return complain(parser, &path.position,
+    return complain(parser, POLICY_FAULT_PRESET, &path.position,
                     "unknown preset '%.64s'%s; expected docker, podman, bubblewrap or an absolute path",
                     path.path, hint);
 }
 
 static bool parse_writable(struct parser *parser, const struct statement *statement)
 {
+    struct policy_position *first = &parser->policy->container.writable_position;
     bool is_good = true;
 
-    parser->has_writable = true;
+    if (!first->line)
+        *first = place(statement, 0);
     for (uint32_t i = 2; i < statement->count; i++)
         is_good &= add_writable(parser, statement, i);
     return is_good;
@@ -740,17 +731,28 @@ const size_t keyword_count = array_size(keyword_table);
 static bool check_container(struct parser *parser)
 {
     bool has_uid = parser->singles[SINGLE_UID].files,
-         has_capabilities = parser->singles[SINGLE_CAPABILITIES].files;
-    bool is_complete = has_uid && has_capabilities && parser->has_read_only && parser->has_writable;
+         has_capabilities = parser->singles[SINGLE_CAPABILITIES].files,
+         has_writable = parser->policy->container.writable_position.line;
+    bool is_complete = has_uid && has_capabilities && parser->has_read_only && has_writable;
 
     parser->policy->container.is_described = is_complete;
     if (is_complete || !parser->has_container)
         return true;
-    return complain(parser, &parser->container_position,
+    return complain(parser, POLICY_FAULT_PART_OF_CONTAINER, &parser->container_position,
                     "the container is described in part (missing:%s%s%s%s); expected all of container uid, "
                     "capabilities, read-only and writable, or none",
                     has_uid ? "" : " uid", has_capabilities ? "" : " capabilities",
-                    parser->has_read_only ? "" : " read-only", parser->has_writable ? "" : " writable");
+                    parser->has_read_only ? "" : " read-only", has_writable ? "" : " writable");
+}
+
+/* Where the single values stand that hold. */
+static void keep_positions(struct policy *policy, const struct slot singles[static SINGLE_COUNT])
+{
+    policy->run_position = singles[SINGLE_RUN].position;
+    policy->audit_position = singles[SINGLE_AUDIT].position;
+    policy->container.check_position = singles[SINGLE_CHECK].position;
+    policy->container.uid_position = singles[SINGLE_UID].position;
+    policy->container.capabilities_position = singles[SINGLE_CAPABILITIES].position;
 }
 
 bool check_policy(struct parser *parser)
@@ -759,13 +761,14 @@ bool check_policy(struct parser *parser)
     bool is_good = check_container(parser);
     char names[POLICY_RIGHTS_TEXT];
 
+    keep_positions(parser->policy, parser->singles);
     for (size_t i = 0; i < SINGLE_COUNT; i++)
         if (parser->singles[i].files)
             is_good &= check_claims(parser, &parser->singles[i]);
     for (size_t i = 0; i < parser->policy->requirement_count; i++)
         contradiction |= parser->policy->requirements[i].rights & parser->policy->unrestricted;
     if (contradiction)
-        is_good = complain(parser, &parser->unrestricted_position,
+        is_good = complain(parser, POLICY_FAULT_CONTRADICTION, &parser->policy->unrestricted_position,
                            "%s is required and unrestricted at once; expected one of the two",
                            policy_rights_text(contradiction, names));
     return is_good;

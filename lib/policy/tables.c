@@ -1,5 +1,4 @@
-#include "base/base.h"
-#include "policy/policy.h"
+#include "policy/internal.h"
 
 #include <string.h>
 
@@ -108,16 +107,92 @@ policy_rights policy_rights_that_create(void)
     return rights;
 }
 
+static bool is_called(const char *name, const char *word, size_t length)
+{
+    return strlen(name) == length && !memcmp(name, word, length);
+}
+
+policy_rights policy_rights_named(const char *name, size_t length, bool *is_group)
+{
+    *is_group = false;
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (is_called(policy_right_table[i].name, name, length))
+            return policy_right_table[i].bit;
+    *is_group = true;
+    for (size_t i = 0; i < policy_group_count; i++)
+        if (is_called(policy_group_table[i].name, name, length))
+            return policy_group_table[i].rights;
+    return 0;
+}
+
+const char *policy_rights_read(const char *text, policy_rights *rights, size_t *length)
+{
+    *rights = 0;
+    for (const char *name = text;; name += *length + 1) {
+        policy_rights named;
+        bool is_group;
+
+        *length = strcspn(name, ",");
+        named = policy_rights_named(name, *length, &is_group);
+        if (!named)
+            return name;
+        *rights |= named;
+        if (!name[*length])
+            return NULL;
+    }
+}
+
+const char *right_name(size_t i, const void *context)
+{
+    (void)context;
+    return i < policy_right_count ? policy_right_table[i].name
+                                  : policy_group_table[i - policy_right_count].name;
+}
+
+const char *policy_right_name(policy_rights right)
+{
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (policy_right_table[i].bit == right)
+            return policy_right_table[i].name;
+    return "";
+}
+
+const char *policy_rights_nearest(const char *word)
+{
+    return text_nearest(word, policy_right_count + policy_group_count, right_name, NULL);
+}
+
+/* Adds a name to a list that ends at `end`, and returns its new end. */
+static char *add_name(char *begin, char *end, const char *name)
+{
+    if (end > begin)
+        *end++ = ',';
+    return stpcpy(end, name);
+}
+
 const char *policy_rights_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT])
 {
     char *end = out;
 
     *end = '\0';
     for (size_t i = 0; i < policy_right_count; i++)
-        if (policy_right_table[i].bit & rights) {
-            if (end > out)
-                *end++ = ',';
-            end = stpcpy(end, policy_right_table[i].name);
+        if (policy_right_table[i].bit & rights)
+            end = add_name(out, end, policy_right_table[i].name);
+    return out;
+}
+
+const char *policy_rights_short_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT])
+{
+    char *end = out;
+
+    *end = '\0';
+    for (size_t i = 0; i < policy_group_count; i++)
+        if ((rights & policy_group_table[i].rights) == policy_group_table[i].rights) {
+            end = add_name(out, end, policy_group_table[i].name);
+            rights &= ~policy_group_table[i].rights;
         }
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (policy_right_table[i].bit & rights)
+            end = add_name(out, end, policy_right_table[i].name);
     return out;
 }

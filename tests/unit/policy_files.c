@@ -139,6 +139,9 @@ static void assert_refused(const struct folder *folder, const char *name, int fa
     if (!strstr(reason, part))
         fail_msg("%s instead of %s", reason, part);
     assert_faults(&loaded, &whole, 1);
+    assert_int_equal(loaded.diagnostics.items[0].fault, fault == EPERM   ? POLICY_FAULT_UNSAFE
+                                                        : fault == EFBIG ? POLICY_FAULT_TOO_LARGE
+                                                                         : POLICY_FAULT_UNREADABLE);
 }
 
 /* ---- What is read ---- */
@@ -185,7 +188,7 @@ static void an_empty_file_is_read(void **state)
 
     write_file(folder, "empty", "");
     auto_loaded struct loaded loaded = load_real(folder, "empty");
-    const struct fault fault = {in_folder(folder, "empty", path), 0, 0, "no statement"};
+    const struct fault fault = {in_folder(folder, "empty", path), 1, 1, "no statement"};
     assert_faults(&loaded, &fault, 1);
 }
 

@@ -265,6 +265,7 @@ static void a_file_may_not_be_included_without_end(void **state)
     assert_accepted(&accepted);
     assert_null(refused.policy);
     assert_true(strstr(refused.diagnostics.items[0].message, "too much to read") != NULL);
+    assert_int_equal(refused.diagnostics.items[0].fault, POLICY_FAULT_TOO_LARGE);
 }
 
 static void a_policy_has_sixty_four_files_at_most(void **state)
@@ -294,7 +295,7 @@ static void faults_of_all_files_are_told_in_their_order(void **state)
         {"a", 1, 1, "does not begin with a version"},
         {"a", 1, 12, "path 'y'"},
         {"a", 2, 1, "unknown escape"},
-        {"b", 0, 0, "no statement"},
+        {"b", 1, 1, "no statement"},
     };
     auto_loaded struct loaded loaded = load_files(files, array_size(files));
 
@@ -564,6 +565,7 @@ static void a_definition_from_outside_must_be_known(void **state)
         assert_in_range(k, 0, loaded.diagnostics.count - 1);
         assert_null(loaded.diagnostics.items[k].file);
         assert_int_equal(loaded.diagnostics.items[k].line, 0);
+        assert_non_null(strstr(faults[i].part, loaded.diagnostics.items[k].definition));
     }
 }
 

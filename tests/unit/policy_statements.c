@@ -10,8 +10,8 @@ static void a_policy_begins_with_its_version(void **state)
         size_t line, column;
         const char *part;
     } cases[] = {
-        {"", 0, 0, "no statement; a policy begins with: policy 1"},
-        {"# nothing\n\n", 0, 0, "no statement"},
+        {"", 1, 1, "no statement; a policy begins with: policy 1"},
+        {"# nothing\n\n", 1, 1, "no statement"},
         {"\nallow read /x\n", 2, 1, "does not begin with a version"},
         {"policy \"1\nrun a\n", 1, 8, "unclosed quote"}, /* and no more: it may have been the version */
         {"policy 2\n", 1, 8, "unknown version '2'"},

@@ -428,7 +428,7 @@ static void a_byte_order_mark_is_refused(void **state)
     auto_loaded struct loaded loaded = load_bytes("\xef\xbb\xbfpolicy 1\nrun a\n", 0);
 
     (void)state;
-    assert_fault(&loaded, 0, 0, "byte order mark");
+    assert_fault(&loaded, 1, 1, "byte order mark");
 }
 
 /* ---- Suggestions ---- */
