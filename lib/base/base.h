@@ -94,6 +94,9 @@ bool uid_stands_for_unmapped(uid_t uid);
 
 /* ---- Text ---- */
 
+/* asprintf(3), returning the text, which is to be freed; NULL: out of memory. */
+char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The length in bytes (1 to 4) of the UTF-8 sequence at `text`, of which `size` bytes may be read; 0 where it
  * is not valid UTF-8 (RFC 3629, section 3: no overlong forms, no surrogates, nothing above U+10FFFF). */
 size_t utf8_sequence(const char *text, size_t size);

@@ -75,7 +75,7 @@ static struct libmnt_table *read_table(struct error *error)
     return NULL;
 }
 
-static const char *text_of(const char *text)
+static const char *or_empty(const char *text)
 {
     return text ? text : "";
 }
@@ -92,10 +92,10 @@ static bool is_writable(struct libmnt_fs *fs)
 static struct mount_line line_of(struct libmnt_fs *fs)
 {
     return (struct mount_line){.id = (uint64_t)mnt_fs_get_id(fs),
-                               .point = text_of(mnt_fs_get_target(fs)),
-                               .type = text_of(mnt_fs_get_fstype(fs)),
-                               .root = text_of(mnt_fs_get_root(fs)),
-                               .source = text_of(mnt_fs_get_source(fs)),
+                               .point = or_empty(mnt_fs_get_target(fs)),
+                               .type = or_empty(mnt_fs_get_fstype(fs)),
+                               .root = or_empty(mnt_fs_get_root(fs)),
+                               .source = or_empty(mnt_fs_get_source(fs)),
                                .is_writable = is_writable(fs)};
 }
 
