@@ -8,7 +8,7 @@
 /* The same numbers on every architecture (since Linux 5.13). */
 enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 };
 
-enum { CREATE_RULESET_VERSION = 1 };
+enum { CREATE_RULESET_VERSION = 1, CREATE_RULESET_ERRATA = 2 };
 enum { RULE_PATH_BENEATH = 1, RULE_NET_PORT = 2 };
 enum { LOG_SAME_EXEC_OFF = 1, LOG_NEW_EXEC_ON = 2, LOG_SUBDOMAINS_OFF = 4, ABI_WITH_LOG_FLAGS = 7 };
 
@@ -24,8 +24,7 @@ struct net_port {
 
 #define REQUIREMENT "Sandbox requires enabled Landlock ABI 1 or newer"
 
-/* Whether a seccomp filter is on this process: /proc/self/status, `Seccomp: 2`. */
-static bool is_filtered(void)
+bool landlock_is_filtered(void)
 {
     char status[4096];
     const char *seccomp;
@@ -34,6 +33,29 @@ static bool is_filtered(void)
         return false;
     seccomp = strstr(status, "\nSeccomp:\t");
     return seccomp && seccomp[strlen("\nSeccomp:\t")] == '2';
+}
+
+static bool read_link(const char *path, char target[static PATH_MAX])
+{
+    ssize_t length = readlink(path, target, PATH_MAX - 1);
+
+    target[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+bool landlock_is_emulated(char by[static PATH_MAX])
+{
+    char shown[PATH_MAX];
+
+    return read_link("/proc/self/exe", shown) && read_link("/proc/thread-self/exe", by) &&
+           strcmp(shown, by) != 0;
+}
+
+uint32_t landlock_errata(void)
+{
+    long errata = syscall(CREATE_RULESET, NULL, 0, CREATE_RULESET_ERRATA);
+
+    return errata > 0 ? (uint32_t)errata : 0;
 }
 
 /* In a container there is always a filter; a kernel before 5.13 needs none to have no Landlock. */
@@ -48,9 +70,19 @@ static bool can_have_landlock(const char *release)
 static int say_missing(struct error *error)
 {
     struct utsname name = {0};
+    char by[PATH_MAX];
 
     uname(&name);
-    if (is_filtered() && can_have_landlock(name.release)) {
+    if (landlock_is_emulated(by)) {
+        error_set(error, LANDLOCK_MISSING,
+                  REQUIREMENT ": the program is emulated by %s, which does not pass its system calls on "
+                              "(ENOSYS)",
+                  by);
+        return error_hint(error, "use an image of the host's own architecture (docker build --platform, "
+                                 "docker run "
+                                 "--platform), not one that has to be emulated");
+    }
+    if (landlock_is_filtered() && can_have_landlock(name.release)) {
         error_set(error, LANDLOCK_OLD_SECCOMP,
                   REQUIREMENT ": a seccomp profile that is too old to know Landlock hides it, or the kernel "
                               "(%s) has none (ENOSYS)",

@@ -33,6 +33,17 @@ struct landlock_access {
  * saying what to do. */
 int landlock_abi(struct error *error);
 
+/* What emulates this program, as qemu-user does with that of another architecture: the path of the emulator, in `by`. False: nothing
+ * does, or it cannot be told. An emulator shows the program in the place of itself in /proc/self and, other than the kernel, not in
+ * /proc/thread-self. */
+bool landlock_is_emulated(char by[static PATH_MAX]);
+
+/* Whether a seccomp filter is on this process (proc(5): /proc/self/status, Seccomp). */
+bool landlock_is_filtered(void);
+
+/* The kernel's set of errata (landlock_create_ruleset(2): LANDLOCK_CREATE_RULESET_ERRATA), 0 where it does not tell. */
+uint32_t landlock_errata(void);
+
 /* A ruleset (a descriptor, close-on-exec) that handles `handled`, no bit of which may be newer than the
  * kernel's ABI. A kernel that announces scopes and refuses them (RHEL 9.6) gets a ruleset without, and
  * handled->scoped becomes 0. -1: `error`. */

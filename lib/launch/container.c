@@ -9,16 +9,20 @@ enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
 
 static bool must_be_checked(const struct launch *launch)
 {
-    return launch->abi <= LAST_ABI_WITHOUT_TRUNCATE || launch->policy->container.check == POLICY_CHECK_ALWAYS;
+    const struct policy_container *container = &launch->policy->container;
+
+    return (launch->request->always_checks && container->is_described) ||
+           launch->abi <= LAST_ABI_WITHOUT_TRUNCATE || container->check == POLICY_CHECK_ALWAYS;
 }
 
 /* Why, for a message. */
 static const char *cause(const struct launch *launch, char text[static 64])
 {
-    if (launch->abi > LAST_ABI_WITHOUT_TRUNCATE)
-        return "the policy says 'container check always'";
     snprintf(text, 64, "Landlock ABI %u cannot stop truncation", launch->abi);
-    return text;
+    if (launch->abi <= LAST_ABI_WITHOUT_TRUNCATE)
+        return text;
+    return launch->policy->container.check == POLICY_CHECK_ALWAYS ? "the policy says 'container check always'"
+                                                                  : "that was asked for";
 }
 
 /* ---- What the policy describes ---- */
@@ -168,16 +172,19 @@ int prepare_container(struct launch *launch, struct walker *walker, struct error
         error_set(error, LAUNCH_CONTAINER,
                   "container: %s, and the policy does not describe the container that would be checked",
                   cause(launch, text));
-        return error_hint(error, "describe it (container uid, capabilities, read-only and writable: "
-                                 "landlock-exec.policy(5)), or use a kernel of Linux 6.2 or newer");
+        error_hint(error, "describe it (container uid, capabilities, read-only and writable: "
+                          "landlock-exec.policy(5)), or use a kernel of Linux 6.2 or newer");
+        return fault(launch, NULL, error);
     }
     launch->expectation.uid = container->uid;
     launch->expectation.presets = presets_of(container);
     for (size_t i = 0; i < container->read_only_count; i++)
-        if (add_read_only(launch, walker, &container->read_only[i], error) < 0)
+        if (add_read_only(launch, walker, &container->read_only[i], error) < 0 &&
+            fault(launch, &container->read_only[i].position, error) < 0)
             return -1;
     for (size_t i = 0; i < container->writable_count; i++)
-        if (add_writable(launch, walker, &container->writable[i], error) < 0)
+        if (add_writable(launch, walker, &container->writable[i], error) < 0 &&
+            fault(launch, &container->writable[i].position, error) < 0)
             return -1;
     return add_all_held(launch, error);
 }
@@ -241,16 +248,12 @@ static int judge(struct launch *launch, const struct helper_answer *answer, stru
     return -1;
 }
 
-int check_container(struct launch *launch, struct error *error)
+static int have_it_checked(struct launch *launch, struct error *error)
 {
     struct helper_answer answer = {0};
     char **arguments;
     int result;
 
-    if (!must_be_checked(launch)) {
-        launch->container = LAUNCH_CONTAINER_NOT_NEEDED;
-        return 0;
-    }
     arguments = container_write_arguments(&launch->expectation);
     if (!arguments)
         return system_error(error, "container");
@@ -260,4 +263,15 @@ int check_container(struct launch *launch, struct error *error)
     container_free_arguments(arguments);
     free(answer.bytes);
     return result;
+}
+
+int launch_check_container(struct launch *launch, struct error *error)
+{
+    if (!must_be_checked(launch)) {
+        launch->container = LAUNCH_CONTAINER_NOT_NEEDED;
+        return 0;
+    }
+    if (!launch->policy->container.is_described) /* told already, and gathered with other faults */
+        return 0;
+    return have_it_checked(launch, error) == 0 ? 0 : fault(launch, NULL, error);
 }

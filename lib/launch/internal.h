@@ -65,7 +65,8 @@ struct walked {
 
 /* A symbolic link that was followed. */
 struct followed {
-    const char *path;       /* the policy's path on which it was met */
+    const char *path; /* the policy's path on which it was met */
+    const struct policy_position *position;
     char *directory;        /* the directory that holds it, by its real path */
     uint64_t device, mount; /* of that directory */
     size_t first, last;     /* walker.walked[first..last): walked through since the link before it */
@@ -89,6 +90,9 @@ struct walker {
     struct mounts *mounts;
     struct walk *walk; /* room for a careful walk, kept for the next one */
     const char *real;  /* of the path opened last, where it crossed a link; else NULL: the path itself */
+    const struct policy_position
+        *position;  /* of the path that is opened or checked; NULL: the policy does not name it */
+    size_t checked; /* followed[0..checked) */
 };
 
 /* Opens `path` with O_PATH and O_CLOEXEC. A symbolic link is followed only if the directory that holds it, and each one
@@ -100,7 +104,8 @@ int walk_open(struct walker *walker, const char *path, struct error *error);
 int walk_note_creatable(struct walker *walker, const struct object *object, const char *path);
 
 /* Once all of a policy's paths are open: no link that was followed lies at or below a directory in which the program may
- * create, by whatever mount either was reached. 0, or -1 and `error`. */
+ * create, by whatever mount either was reached. 0, or -1 and `error`: then walker->position is that of the path, and the rest is
+ * checked when it is called again. */
 int walk_check(struct walker *walker, struct error *error);
 
 void walk_free(struct walker *walker);
@@ -120,9 +125,6 @@ int prepare_program(struct launch *launch, struct error *error);
 /* Where the container must be checked: opens the paths by which the policy describes it, and notes what the program has without
  * opening it. 0, or -1 and `error` (LAUNCH_CONTAINER where the policy describes none). */
 int prepare_container(struct launch *launch, struct walker *walker, struct error *error);
-
-/* Where it must be: has it checked. 0, or -1 and `error`; the findings, if any, are in `launch`. */
-int check_container(struct launch *launch, struct error *error);
 
 /* What the helper said, and how it ended. */
 struct helper_answer {
@@ -153,12 +155,18 @@ bool has_terminal(const struct launch_request *request);
 
 /* ---- The steps of launch_restrict and launch_enter ---- */
 
-int drop_capabilities(struct error *error);
 bool is_root_of_the_initial_namespace(void);
 int filter_terminal(struct error *error);
 int check_privates(const struct launch *launch, struct error *error);
 int set_limits(const struct policy *policy, struct error *error);
 int pass_descriptors(const struct launch *launch, struct error *error);
+
+/* ---- faults.c ---- */
+
+/* Where the request collects faults, and it is none of the system's: adds `error`, which is about what stands at `position` (NULL: at
+ * none), empties it and returns 0. Else -1, and `error`. */
+int fault(const struct launch *launch, const struct policy_position *position, struct error *error)
+    __attribute__((cold));
 
 /* ---- Small things ---- */
 

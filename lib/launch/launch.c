@@ -104,7 +104,15 @@ static int load_policy(struct launch *launch, struct error *error)
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
 }
 
-int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error)
+static int check_links(struct launch *launch, struct walker *walker, struct error *error)
+{
+    while (walk_check(walker, error) < 0)
+        if (fault(launch, walker->position, error) < 0)
+            return -1;
+    return 0;
+}
+
+int launch_prepare_domain(struct launch *launch, const struct launch_request *request, struct error *error)
 {
     struct walker walker = {0};
     int result;
@@ -116,15 +124,29 @@ int launch_prepare(struct launch *launch, const struct launch_request *request, 
                      prepare_rules(launch, &walker, error) < 0 ||
                      prepare_directory(launch, &walker, error) < 0 ||
                      prepare_privates(launch, &walker, error) < 0 ||
-                     prepare_container(launch, &walker, error) < 0 || walk_check(&walker, error) < 0 ||
-                     prepare_environment(launch, error) < 0 || prepare_arguments(launch, error) < 0 ||
-                     prepare_program(launch, error) < 0 || check_container(launch, error) < 0
+                     prepare_container(launch, &walker, error) < 0 || check_links(launch, &walker, error) < 0
                  ? -1
                  : 0;
     walk_free(&walker);
     launch->is_terminal = has_terminal(request);
     launch->is_root = is_root_of_the_initial_namespace();
     return result;
+}
+
+int launch_prepare_program(struct launch *launch, struct error *error)
+{
+    if (prepare_environment(launch, error) == 0 && prepare_arguments(launch, error) == 0 &&
+        prepare_program(launch, error) == 0)
+        return 0;
+    return fault(launch, &launch->policy->run_position, error);
+}
+
+int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error)
+{
+    return launch_prepare_domain(launch, request, error) < 0 || launch_prepare_program(launch, error) < 0 ||
+                   launch_check_container(launch, error) < 0
+               ? -1
+               : 0;
 }
 
 /* The launcher's reasons for a fault of lib/landlock. */
@@ -165,9 +187,29 @@ static int check_requirement(const struct launch *launch, const struct policy_re
 
 static int check_requirements(const struct launch *launch, struct error *error)
 {
-    for (size_t i = 0; i < launch->policy->requirement_count; i++)
-        if (check_requirement(launch, &launch->policy->requirements[i], error) < 0)
+    for (size_t i = 0; i < launch->policy->requirement_count; i++) {
+        const struct policy_requirement *requirement = &launch->policy->requirements[i];
+
+        if (check_requirement(launch, requirement, error) < 0 &&
+            fault(launch, &requirement->position, error) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/* One that handles launch->handled, from which scopes are taken where the kernel refuses them. */
+static int create_ruleset(struct launch *launch, struct error *error)
+{
+    struct landlock_access handled = {policy_rights_fs(launch->handled), policy_rights_net(launch->handled),
+                                      policy_rights_scoped(launch->handled)};
+
+    launch->ruleset = landlock_create(&handled, error);
+    if (launch->ruleset < 0)
+        return -1;
+    if (!handled.scoped && launch->handled & POLICY_ALL_SCOPES) {
+        launch->scopes_are_broken = true;
+        launch->handled &= ~POLICY_ALL_SCOPES;
+    }
     return 0;
 }
 
@@ -176,23 +218,15 @@ int prepare_landlock(struct launch *launch, struct error *error)
 {
     unsigned most = launch->request->max_abi ? launch->request->max_abi : POLICY_NEWEST_ABI;
     policy_rights known = policy_rights_of_abi(POLICY_NEWEST_ABI) & ~launch->policy->unrestricted;
-    struct landlock_access handled;
     int abi = landlock_abi(error);
 
-    if (abi < 0)
-        return as_reason(error);
-    launch->kernel_abi = (unsigned)abi;
-    launch->abi = launch->kernel_abi < most ? launch->kernel_abi : most;
+    if (abi < 0 && (as_reason(error), fault(launch, NULL, error) < 0))
+        return -1;
+    launch->kernel_abi = abi < 0 ? 0 : (unsigned)abi;
+    launch->abi = abi > 0 && launch->kernel_abi < most ? launch->kernel_abi : most;
     launch->handled = policy_rights_of_abi(launch->abi) & known;
-    handled = (struct landlock_access){policy_rights_fs(launch->handled), policy_rights_net(launch->handled),
-                                       policy_rights_scoped(launch->handled)};
-    launch->ruleset = landlock_create(&handled, error);
-    if (launch->ruleset < 0)
-        return as_reason(error);
-    if (!handled.scoped && launch->handled & POLICY_ALL_SCOPES) {
-        launch->scopes_are_broken = true;
-        launch->handled &= ~POLICY_ALL_SCOPES;
-    }
+    if (abi > 0 && create_ruleset(launch, error) < 0 && (as_reason(error), fault(launch, NULL, error) < 0))
+        return -1;
     /* denied by every ABI, even where it cannot be handled */
     launch->not_enforced = known & ~launch->handled & ~POLICY_REFER;
     return check_requirements(launch, error);
@@ -200,7 +234,7 @@ int prepare_landlock(struct launch *launch, struct error *error)
 
 int launch_restrict(struct launch *launch, struct error *error)
 {
-    if (drop_capabilities(error) < 0)
+    if (launch_drop_capabilities(error) < 0)
         return -1;
     /* without capabilities: what they alone open proves nothing */
     if (launch_choose_proof(launch, error) < 0)

@@ -5,7 +5,8 @@
  *
  *     launch_guard_streams, launch_guard
  *                         the caller's descriptors; no privilege gained by executing the launcher itself
- *     launch_prepare      policy, ABI, rule paths, directory, private files, links, environment, arguments, program, container
+ *     launch_prepare      policy, ABI, rule paths, directory, private files, links, environment, arguments, program, container;
+ *                         in parts: launch_prepare_domain, launch_prepare_program, launch_check_container
  *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files
  *     launch_enter        directory, descriptors
  *     launch_execute      limits; becomes the program
@@ -57,6 +58,18 @@ extern const size_t launch_reason_count;
 /* The row of a reason; that of LAUNCH_SYSTEM for an unknown code. */
 const struct launch_reason_name *launch_reason(int code);
 
+/* Why a launch would be refused: an error, and the place in the policy that it is about. */
+struct launch_fault {
+    enum launch_reason reason;
+    struct policy_position position; /* line 0: of none */
+    char *message, *hint; /* the message without that place; the hint empty where nothing can be done */
+};
+
+struct launch_faults {
+    struct launch_fault *items;
+    size_t count, capacity;
+};
+
 /* What the caller wants. All pointers are the caller's and stay valid until execution. */
 struct launch_request {
     const char *policy_file;
@@ -68,12 +81,17 @@ struct launch_request {
     unsigned max_abi;     /* 0: the newest that this build knows */
     char *const *command; /* NULL-terminated; empty: the policy's `run` */
     char *const *environment;
+    struct launch_faults *
+        faults; /* NULL: the first fault ends the preparation. Else it is for looking at a policy, not for a launch:
+                                     each fault is added, freed by the caller, and the preparation goes on without what is amiss */
+    bool always_checks; /* the container, whatever the ABI */
 };
 
 /* An object of the file system, and what a rule grants on it and, for a directory, below it: also what this kernel cannot restrict. */
 struct launch_grant {
     uint64_t device, inode, mount;
     policy_rights rights;
+    const struct policy_path_rule *rule;
 };
 
 struct launch_private {
@@ -140,6 +158,20 @@ int launch_guard(const struct launch_request *request, struct error *error);
  * them all; where the container has, launch->findings. 0, or -1 and `error`. */
 int launch_prepare(struct launch *launch, const struct launch_request *request, struct error *error);
 
+/* The parts of launch_prepare(), in their order: the policy, and what it says of Landlock and of paths; then the environment, the
+ * arguments and the program; then the container, where it must be checked. Where request->faults collects, only a policy that
+ * cannot be read and a failing system stop them; on a kernel without Landlock there is no ruleset then, kernel_abi is 0, and what is
+ * prepared is what request->max_abi would enforce. 0, or -1 and `error`. */
+int launch_prepare_domain(struct launch *launch, const struct launch_request *request, struct error *error);
+int launch_prepare_program(struct launch *launch, struct error *error);
+int launch_check_container(struct launch *launch, struct error *error);
+
+/* The fault about what stands at `position`, or NULL. */
+const struct launch_fault *launch_fault_at(const struct launch_faults *faults,
+                                           const struct policy_position *position);
+
+void launch_faults_free(struct launch_faults *faults);
+
 /* Sets launch->proof to an attempt that the rules deny and that, tried now, succeeds; NULL: there is none. 0, or -1 and `error`
  * where one could not be tried. */
 int launch_choose_proof(struct launch *launch, struct error *error);
@@ -162,5 +194,13 @@ void launch_free(struct launch *launch);
  * path and each directory above it, as Landlock walks them. For telling beforehand; only the kernel's own
  * answer counts. */
 bool launch_grants(const struct launch *launch, const char *path, policy_rights rights);
+
+/* The grant by which the rules give one right there, of the path itself or the nearest directory above it; whether this kernel can
+ * restrict it or not. NULL: none. */
+const struct launch_grant *launch_granting(const struct launch *launch, const char *path,
+                                           policy_rights right);
+
+/* Drops the capabilities as launch_restrict() does, for attempts without the restriction. 0, or -1 and `error`. */
+int launch_drop_capabilities(struct error *error);
 
 #endif

@@ -110,13 +110,16 @@ static int say_followed(const struct followed *followed, struct error *error)
                              "(readlink -f shows it), or do not allow to create there");
 }
 
-static int check_links(const struct walker *walker, const struct mounts *mounts, const struct places *places,
+static int check_links(struct walker *walker, const struct mounts *mounts, const struct places *places,
                        struct error *error)
 {
-    for (size_t i = 0; i < walker->followed_count; i++)
-        if (is_below(walker, &walker->followed[i]) ||
-            is_below_by_another_mount(walker, mounts, places, &walker->followed[i]))
-            return say_followed(&walker->followed[i], error);
+    while (walker->checked < walker->followed_count) {
+        const struct followed *followed = &walker->followed[walker->checked++];
+
+        walker->position = followed->position;
+        if (is_below(walker, followed) || is_below_by_another_mount(walker, mounts, places, followed))
+            return say_followed(followed, error);
+    }
     return 0;
 }
 

@@ -127,7 +127,8 @@ int prepare_privates(struct launch *launch, struct walker *walker, struct error 
     if (!launch->privates)
         return system_error(error, "reading private files");
     for (size_t i = 0; i < policy->private_count; i++)
-        if (prepare_private(launch, walker, &policy->privates[i], error) < 0)
+        if (prepare_private(launch, walker, &policy->privates[i], error) < 0 &&
+            fault(launch, &policy->privates[i].position, error) < 0)
             return -1;
     return 0;
 }

@@ -80,7 +80,7 @@ static void drop_bounding_set(const struct capability_sets *sets)
         continue;
 }
 
-int drop_capabilities(struct error *error)
+int launch_drop_capabilities(struct error *error)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct capability_sets sets, none = {0};

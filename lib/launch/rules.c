@@ -4,13 +4,14 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static int add_grant(struct launch *launch, const struct object *object, policy_rights rights)
+static int add_grant(struct launch *launch, const struct object *object, policy_rights rights,
+                     const struct policy_path_rule *rule)
 {
     if (array_reserve(&launch->grants, &launch->grant_capacity, launch->grant_count, sizeof *launch->grants) <
         0)
         return -1;
     launch->grants[launch->grant_count++] =
-        (struct launch_grant){object->device, object->inode, object->mount, rights};
+        (struct launch_grant){object->device, object->inode, object->mount, rights, rule};
     return 0;
 }
 
@@ -57,8 +58,10 @@ static int say_rule_unreachable(const struct launch *launch, const struct policy
 int open_named(const struct launch *launch, struct walker *walker, const char *path,
                const struct policy_position *position, struct error *error)
 {
-    int fd = walk_open(walker, path, error);
+    int fd;
 
+    walker->position = position;
+    fd = walk_open(walker, path, error);
     if (fd >= 0 || errno == ELOOP)
         return fd;
     return say_unreachable(launch, path, position, error);
@@ -93,12 +96,13 @@ static int add_rule(struct launch *launch, struct walker *walker, const struct p
     if (!S_ISDIR(object.mode) && rights_for_file(launch, rule, &rights, error) < 0)
         return -1;
     launch->not_granted |= rights & POLICY_REFER & ~launch->handled;
-    if (add_grant(launch, &object, rights) < 0)
+    if (add_grant(launch, &object, rights, rule) < 0)
         return system_error(error, "reading rules");
     rights &= launch->handled;
     if ((rights & policy_rights_that_create()) && walk_note_creatable(walker, &object, rule->path) < 0)
         return system_error(error, "reading rules");
-    if (rights && landlock_allow_path(launch->ruleset, fd, policy_rights_fs(rights)) < 0)
+    if (rights && launch->ruleset >= 0 &&
+        landlock_allow_path(launch->ruleset, fd, policy_rights_fs(rights)) < 0)
         return policy_error(error, LAUNCH_PATH, launch, &rule->position,
                             "%s: the kernel takes no rule for it: %s", rule->path, strerror(errno));
     return 0;
@@ -142,8 +146,10 @@ static int open_path(struct walker *walker, struct batch *batch, const char *pat
 static int add_path_rule(struct launch *launch, struct walker *walker, struct batch *batch,
                          const struct policy_path_rule *rule, struct error *error)
 {
-    int fd = open_path(walker, batch, rule->path, error);
+    int fd;
 
+    walker->position = &rule->position;
+    fd = open_path(walker, batch, rule->path, error);
     if (fd >= 0) {
         close_later(batch, fd);
         return add_rule(launch, walker, rule, fd, error);
@@ -159,7 +165,7 @@ static int add_port_rule(struct launch *launch, const struct policy_port_rule *r
 {
     policy_rights rights = rule->rights & launch->handled;
 
-    for (unsigned port = rule->first; rights && port <= rule->last; port++)
+    for (unsigned port = rule->first; rights && launch->ruleset >= 0 && port <= rule->last; port++)
         if (landlock_allow_port(launch->ruleset, (uint16_t)port, policy_rights_net(rights)) < 0)
             return policy_error(error, LAUNCH_PATH, launch, &rule->position,
                                 "port %u: the kernel takes no rule for it: %s", port, strerror(errno));
@@ -172,8 +178,11 @@ int prepare_rules(struct launch *launch, struct walker *walker, struct error *er
     struct batch batch = {0};
     int result = 0;
 
-    for (size_t i = 0; result == 0 && i < policy->path_rule_count; i++)
+    for (size_t i = 0; result == 0 && i < policy->path_rule_count; i++) {
         result = add_path_rule(launch, walker, &batch, &policy->path_rules[i], error);
+        if (result < 0)
+            result = fault(launch, &policy->path_rules[i].position, error);
+    }
     close_batch(&batch);
     if (result < 0)
         return -1;
@@ -183,13 +192,11 @@ int prepare_rules(struct launch *launch, struct walker *walker, struct error *er
     return 0;
 }
 
-int prepare_directory(struct launch *launch, struct walker *walker, struct error *error)
+static int open_directory(struct launch *launch, struct walker *walker, const struct policy_path *directory,
+                          struct error *error)
 {
-    const struct policy_path *directory = &launch->policy->directory;
     struct stat status;
 
-    if (!directory->path)
-        return 0;
     launch->directory = open_named(launch, walker, directory->path, &directory->position, error);
     if (launch->directory < 0) {
         launch->directory = AT_FDCWD;
@@ -203,6 +210,15 @@ int prepare_directory(struct launch *launch, struct walker *walker, struct error
     return 0;
 }
 
+int prepare_directory(struct launch *launch, struct walker *walker, struct error *error)
+{
+    const struct policy_path *directory = &launch->policy->directory;
+
+    if (!directory->path || open_directory(launch, walker, directory, error) == 0)
+        return 0;
+    return fault(launch, &directory->position, error);
+}
+
 /* ---- What the rules grant ---- */
 
 policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t inode)
@@ -213,6 +229,25 @@ policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t 
         if (launch->grants[i].inode == inode && launch->grants[i].device == device)
             rights |= launch->grants[i].rights;
     return rights;
+}
+
+const struct launch_grant *launch_granting(const struct launch *launch, const char *path, policy_rights right)
+{
+    char *ancestor = strdupa(path);
+    struct stat status;
+
+    for (;;) {
+        char *slash = strrchr(ancestor, '/');
+
+        if (lstat(ancestor, &status) == 0)
+            for (size_t i = 0; i < launch->grant_count; i++)
+                if (launch->grants[i].rights & right && launch->grants[i].inode == status.st_ino &&
+                    launch->grants[i].device == status.st_dev)
+                    return &launch->grants[i];
+        if (!slash || !ancestor[1])
+            return NULL;
+        slash[slash == ancestor] = '\0';
+    }
 }
 
 bool policy_grants(const struct launch *launch, const char *path, policy_rights rights)

@@ -129,6 +129,7 @@ static int commit(struct walk *walk)
                                     sizeof *walker->followed) < 0)
         return -1;
     walker->followed[walker->followed_count++] = (struct followed){.path = walk->path,
+                                                                   .position = walker->position,
                                                                    .directory = directory,
                                                                    .device = walk->reached.device,
                                                                    .mount = walk->reached.mount,

@@ -108,7 +108,7 @@ static void it_is_checked_on_old_abis_and_where_the_policy_says_always(void **st
             times_run = 0;
             assert_int_equal(prepare(&scene), 0);
             assert_int_equal(scene.launch.expectation.read_only_count, is_checked ? 2 : 0);
-            assert_int_equal(check_container(&scene.launch, &scene.error), 0);
+            assert_int_equal(launch_check_container(&scene.launch, &scene.error), 0);
             assert_int_equal(times_run, is_checked);
             assert_int_equal(scene.launch.container,
                              is_checked ? LAUNCH_CONTAINER_CHECKED : LAUNCH_CONTAINER_NOT_NEEDED);
@@ -152,7 +152,7 @@ static void grant(struct launch *launch, struct launch_grant *grant, const char 
     struct stat status;
 
     assert_int_equal(stat(path, &status), 0);
-    *grant = (struct launch_grant){status.st_dev, status.st_ino, 0, rights};
+    *grant = (struct launch_grant){status.st_dev, status.st_ino, 0, rights, NULL};
     launch->grants = grant;
     launch->grant_count = 1;
 }
@@ -249,7 +249,7 @@ static void the_helper_gets_it_as_its_arguments(void **state)
               "container writable podman /proc\n",
               1);
     assert_int_equal(prepare(&scene), 0);
-    assert_int_equal(check_container(&scene.launch, &scene.error), 0);
+    assert_int_equal(launch_check_container(&scene.launch, &scene.error), 0);
     assert_string_equal(words_given[0], "check-container");
     assert_string_equal(words_given[1], "uid=1234");
     assert_string_equal(words_given[2], "preset=podman");
@@ -308,7 +308,7 @@ static void check_answer(const struct answered *row)
     answer_to_give.size = row->size;
     answer_to_give.status = row->status;
     answer_to_give.complaint = row->complaint;
-    assert_int_equal(check_container(&scene.launch, &scene.error), row->message ? -1 : 0);
+    assert_int_equal(launch_check_container(&scene.launch, &scene.error), row->message ? -1 : 0);
     assert_int_equal(scene.launch.container,
                      row->message ? LAUNCH_CONTAINER_UNKNOWN : LAUNCH_CONTAINER_CHECKED);
     assert_int_equal(scene.launch.findings.count, row->findings);
@@ -414,7 +414,7 @@ static void the_cause_is_the_policys_where_it_says_always(void **state)
     answer_to_give.bytes = "a\0b";
     answer_to_give.size = 4;
     answer_to_give.status = EXITED(1);
-    assert_int_equal(check_container(&scene.launch, &scene.error), -1);
+    assert_int_equal(launch_check_container(&scene.launch, &scene.error), -1);
     assert_string_equal(scene.error.message, "container: a (checked because the policy says 'container check "
                                              "always')");
 }
@@ -426,7 +426,7 @@ static void a_helper_that_cannot_be_run_is_the_error(void **state)
     (void)state;
     set_scene(&scene, DESCRIBED, 2);
     answer_to_give.failure = "container: it is missing";
-    assert_int_equal(check_container(&scene.launch, &scene.error), -1);
+    assert_int_equal(launch_check_container(&scene.launch, &scene.error), -1);
     assert_int_equal(scene.error.code, LAUNCH_CONTAINER);
     assert_string_equal(scene.error.message, "container: it is missing");
     assert_string_equal(scene.error.hint, "the hint");

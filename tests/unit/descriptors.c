@@ -461,7 +461,7 @@ static void must_have_no_capabilities(void)
     static const char *const sets[] = {"Inh", "Prm", "Eff", "Amb"};
     struct error error;
 
-    must(drop_capabilities(&error) == 0);
+    must(launch_drop_capabilities(&error) == 0);
     for (size_t i = 0; i < array_size(sets); i++)
         must(capabilities(sets[i]) == NONE);
 }

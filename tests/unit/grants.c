@@ -88,7 +88,7 @@ static bool ask(const struct scene *scene, const struct question *question, poli
     for (size_t i = 0; i < MOST_GRANTS && question->grants[i].path; i++) {
         assert_int_equal(stat(below(scene, question->grants[i].path, path), &status), 0);
         grants[launch.grant_count++] =
-            (struct launch_grant){status.st_dev, status.st_ino, 0, question->grants[i].rights};
+            (struct launch_grant){status.st_dev, status.st_ino, 0, question->grants[i].rights, NULL};
     }
     return launch_grants(&launch, below(scene, question->path, path), question->rights);
 }
@@ -223,7 +223,7 @@ static void the_longest_path_is_looked_at_whole(void **state)
 
     (void)state;
     assert_int_equal(stat("/", &status), 0);
-    grant = (struct launch_grant){status.st_dev, status.st_ino, 0, READ};
+    grant = (struct launch_grant){status.st_dev, status.st_ino, 0, READ, NULL};
     memset(path, '/', sizeof path - 1);
     assert_true(launch_grants(&launch, path, READ));
     assert_false(launch_grants(&launch, path, WRITE));
@@ -238,8 +238,8 @@ static void an_inode_of_another_file_system_is_another_object(void **state)
     struct stat status;
 
     assert_int_equal(stat(below(scene, "a/other", path), &status), 0);
-    grants[0] = (struct launch_grant){status.st_dev + 1, status.st_ino, 0, HANDLED};
-    grants[1] = (struct launch_grant){status.st_dev, status.st_ino + (1UL << 32), 0, HANDLED};
+    grants[0] = (struct launch_grant){status.st_dev + 1, status.st_ino, 0, HANDLED, NULL};
+    grants[1] = (struct launch_grant){status.st_dev, status.st_ino + (1UL << 32), 0, HANDLED, NULL};
     assert_false(launch_grants(&launch, path, READ));
     grants[1].inode = status.st_ino;
     assert_true(launch_grants(&launch, path, READ));
@@ -270,7 +270,7 @@ static void grants_beneath_a_mount_do_not_count(const struct scene *scene, int b
     struct launch launch = {.handled = HANDLED, .grants = &grant, .grant_count = 1};
 
     assert_int_equal(fstat(beneath, &status), 0);
-    grant = (struct launch_grant){status.st_dev, status.st_ino, 0, HANDLED};
+    grant = (struct launch_grant){status.st_dev, status.st_ino, 0, HANDLED, NULL};
     assert_false(launch_grants(&launch, below(scene, "c/mount/file", path), READ));
 }
 
