@@ -1,0 +1,383 @@
+#include "verdict/verdict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+const struct verdict_obstacle_name verdict_obstacle_table[] = {
+    {VERDICT_NOTHING, "nothing", "it is allowed"},
+    {VERDICT_LANDLOCK, "landlock", "no line of the policy allows it"},
+    {VERDICT_PERMISSIONS, "permissions", "file permissions, or a mount without programs or devices"},
+    {VERDICT_READ_ONLY, "read-only", "a read-only mount"},
+    {VERDICT_MISSING, "missing", "there is no such file"},
+    {VERDICT_KIND, "kind", "the file is of another kind than the right is about"},
+    {VERDICT_OTHER, "other", "the kernel answers with another error"},
+};
+const size_t verdict_obstacle_count = array_size(verdict_obstacle_table);
+
+const char *verdict_obstacle_name(enum verdict_obstacle obstacle)
+{
+    for (size_t i = 0; i < verdict_obstacle_count; i++)
+        if (verdict_obstacle_table[i].obstacle == obstacle)
+            return verdict_obstacle_table[i].name;
+    return "";
+}
+
+/* The question, and what is known of the path. */
+struct question {
+    const struct launch *launch;
+    policy_rights right;
+    const char *path;
+    struct stat status; /* of what it leads to */
+    int failure;        /* why it does not lead to anything; 0: it does */
+    char *real;         /* what it leads to, or the part of it that is there */
+};
+
+/* ---- Where the path leads ---- */
+
+/* The path without its last component; false at the root. */
+static bool cut(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (!slash || !path[1])
+        return false;
+    slash[slash == path] = '\0';
+    return true;
+}
+
+/* What the path leads to, or the nearest directory above it that is there. */
+static int resolve(struct question *question)
+{
+    auto_free char *path = strdup(question->path);
+
+    if (!path)
+        return -1;
+    question->failure = stat(path, &question->status) < 0 ? errno : 0;
+    while (!(question->real = realpath(path, NULL))) {
+        if (errno == ENOMEM)
+            return -1;
+        if (!cut(path))
+            break;
+    }
+    return question->real || (question->real = strdup("/")) ? 0 : -1;
+}
+
+/* ---- The system's part ---- */
+
+static bool is_on_directory(policy_rights right)
+{
+    return !(right & policy_rights_of_files());
+}
+
+/* What a right on files needs of the file. */
+static int mode_of(policy_rights right)
+{
+    if (right == POLICY_EXECUTE)
+        return X_OK;
+    return right & (POLICY_WRITE_FILE | POLICY_TRUNCATE | POLICY_RESOLVE_UNIX) ? W_OK : R_OK;
+}
+
+static bool is_device(const struct stat *status)
+{
+    return S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode);
+}
+
+static bool is_of_kind(const struct question *question)
+{
+    mode_t mode = question->status.st_mode;
+
+    if (question->right == POLICY_IOCTL_DEV)
+        return is_device(&question->status);
+    if (question->right == POLICY_RESOLVE_UNIX)
+        return S_ISSOCK(mode);
+    if (question->right & (POLICY_EXECUTE | POLICY_TRUNCATE))
+        return S_ISREG(mode);
+    return !S_ISSOCK(mode); /* which cannot be opened */
+}
+
+static int access_as(const struct question *question, int mode)
+{
+    return faccessat(AT_FDCWD, question->path, mode, AT_EACCESS) < 0 ? errno : 0;
+}
+
+static bool has_mount_flag(const struct question *question, unsigned long flag)
+{
+    struct statvfs system;
+
+    return statvfs(question->path, &system) == 0 && system.f_flag & flag;
+}
+
+/* An open device, or a request to one, is refused where the mount says nodev. */
+static int ask_file(const struct question *question)
+{
+    int failure = access_as(question, mode_of(question->right));
+
+    if (failure && question->right == POLICY_IOCTL_DEV)
+        failure = access_as(question, W_OK);
+    if (!failure && is_device(&question->status) && has_mount_flag(question, ST_NODEV))
+        failure = EACCES;
+    return failure;
+}
+
+static int ask_directory(const struct question *question)
+{
+    if (question->right == POLICY_READ_DIR)
+        return access_as(question, R_OK);
+    if (!is_on_directory(question->right))
+        return access_as(question, X_OK);
+    return access_as(question, W_OK | X_OK);
+}
+
+/* The kernel's order: the read-only mount, the directory's mode, then the capability, which the program does not have. */
+static int ask(const struct question *question)
+{
+    int failure = S_ISDIR(question->status.st_mode) ? ask_directory(question) : ask_file(question);
+
+    if (!failure && question->right & (POLICY_MAKE_CHAR | POLICY_MAKE_BLOCK))
+        return EPERM;
+    return failure;
+}
+
+static enum verdict_obstacle obstacle_of(int failure)
+{
+    switch (failure) {
+    case 0:
+        return VERDICT_NOTHING;
+    case EACCES:
+    case EPERM:
+        return VERDICT_PERMISSIONS;
+    case EROFS:
+        return VERDICT_READ_ONLY;
+    case ENOENT:
+    case ENOTDIR:
+        return VERDICT_MISSING;
+    default:
+        return VERDICT_OTHER;
+    }
+}
+
+static void judge_system(const struct question *question, struct verdict *verdict)
+{
+    bool is_directory = !question->failure && S_ISDIR(question->status.st_mode);
+
+    verdict->failure = question->failure;
+    verdict->system_obstacle = obstacle_of(question->failure);
+    if (question->failure)
+        return;
+    if (is_directory ? false : is_on_directory(question->right) || !is_of_kind(question)) {
+        verdict->system_obstacle = VERDICT_KIND;
+        verdict->failure = is_on_directory(question->right) ? ENOTDIR : EINVAL;
+        return;
+    }
+    verdict->is_undecided = is_directory && !is_on_directory(question->right);
+    verdict->failure = ask(question);
+    verdict->system_obstacle = obstacle_of(verdict->failure);
+}
+
+/* ---- Landlock's part ---- */
+
+/* Rights that the kernel asks for along with one: a program is opened for reading, too, and a request is sent to what is open. */
+static policy_rights companions_of(policy_rights right)
+{
+    return right == POLICY_EXECUTE ? POLICY_READ_FILE : 0;
+}
+
+static const struct launch_grant *grant_of(const struct question *question, policy_rights right)
+{
+    return launch_granting(question->launch, question->real, right);
+}
+
+/* Which of the rights that are needed no rule gives. */
+static policy_rights missing_of(const struct question *question)
+{
+    policy_rights needed = (question->right | companions_of(question->right)) & question->launch->handled,
+                  missing = 0;
+
+    for (policy_rights right = 1; right && right <= needed; right <<= 1)
+        if (needed & right && !grant_of(question, right))
+            missing |= right;
+    if (question->right == POLICY_REFER && !(question->launch->handled & POLICY_REFER))
+        missing |= POLICY_REFER; /* denied by ABI 1, whatever the rules say */
+    if (question->right == POLICY_IOCTL_DEV &&
+        !launch_grants(question->launch, question->real, POLICY_READ_FILE) &&
+        !launch_grants(question->launch, question->real, POLICY_WRITE_FILE))
+        missing |= POLICY_READ_FILE;
+    return missing;
+}
+
+static void judge_landlock(const struct question *question, struct verdict *verdict)
+{
+    const struct launch_grant *grant = grant_of(question, question->right);
+
+    verdict->is_restricted = question->launch->handled & question->right || question->right == POLICY_REFER;
+    verdict->missing = missing_of(question);
+    verdict->landlock_denies = verdict->missing;
+    if (grant) {
+        verdict->position = &grant->rule->position;
+        verdict->given_to = grant->rule->path;
+    } else if (question->launch->policy->unrestricted & question->right) {
+        verdict->position = &question->launch->policy->unrestricted_position;
+    }
+}
+
+/* ---- The line that would allow it ---- */
+
+static bool is_at_or_below(const char *path, const char *top)
+{
+    size_t length = strcmp(top, "/") ? strlen(top) : 0;
+
+    return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
+}
+
+/* The statement that forbids the line: what is expected to be denied at the path or below, or a private file there. */
+static const struct policy_position *forbidden(const struct question *question, policy_rights rights)
+{
+    const struct policy *policy = question->launch->policy;
+
+    for (size_t i = 0; i < policy->expectation_count; i++) {
+        const struct policy_expectation *expectation = &policy->expectations[i];
+        auto_free char *real = expectation->path ? realpath(expectation->path, NULL) : NULL;
+
+        if (!expectation->allowed && expectation->path && expectation->rights & rights &&
+            (is_at_or_below(expectation->path, question->real) ||
+             (real && is_at_or_below(real, question->real))))
+            return &expectation->position;
+    }
+    for (size_t i = 0; i < policy->private_count; i++) {
+        auto_free char *real = realpath(policy->privates[i].path, NULL);
+
+        if (rights & (POLICY_READ_FILE | POLICY_WRITE_FILE) &&
+            (is_at_or_below(policy->privates[i].path, question->real) ||
+             (real && is_at_or_below(real, question->real))))
+            return &policy->privates[i].position;
+    }
+    return NULL;
+}
+
+/* A path as the policy language takes it. */
+static char *quoted(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (const char *at = path; *at;) {
+        size_t length = utf8_sequence(at, strlen(at));
+
+        if (!length || utf8_disturbs(at, length))
+            for (size_t i = 0; i < (length ? length : 1); i++)
+                fprintf(out, "\\x%02x", (unsigned char)at[i]);
+        else
+            fprintf(out, "%s%.*s", strchr("\\\"#$ ", *at) ? "\\" : "", (int)length, at);
+        at += length ? length : 1;
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int suggest(const struct question *question, struct verdict *verdict)
+{
+    auto_free char *path = NULL;
+    char names[POLICY_RIGHTS_TEXT];
+
+    if (!verdict->landlock_denies || verdict->system_obstacle == VERDICT_KIND ||
+        verdict->system_obstacle == VERDICT_MISSING || !(question->launch->handled & verdict->missing))
+        return 0;
+    verdict->forbidden_by = forbidden(question, verdict->missing);
+    if (verdict->forbidden_by)
+        return 0;
+    path = quoted(question->failure ? question->path : question->real);
+    if (!path || asprintf(&verdict->suggestion, "allow %s %s", policy_rights_text(verdict->missing, names),
+                          path) < 0) {
+        verdict->suggestion = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+int verdict_of_path(const struct launch *launch, policy_rights right, const char *path,
+                    struct verdict *verdict, struct error *error)
+{
+    struct question question = {.launch = launch, .right = right, .path = path};
+    int result;
+
+    *verdict = (struct verdict){0};
+    result = resolve(&question);
+    verdict->real = question.real;
+    if (result == 0) {
+        judge_system(&question, verdict);
+        judge_landlock(&question, verdict);
+        result = suggest(&question, verdict);
+    }
+    if (result < 0)
+        return error_set(error, LAUNCH_SYSTEM, "looking at %s: out of memory", path);
+    verdict->obstacle = verdict->landlock_denies ? VERDICT_LANDLOCK : verdict->system_obstacle;
+    verdict->is_allowed = verdict->obstacle == VERDICT_NOTHING;
+    return 0;
+}
+
+/* ---- Ports ---- */
+
+static const struct policy_position *forbidden_port(const struct policy *policy, policy_rights right,
+                                                    uint16_t port)
+{
+    for (size_t i = 0; i < policy->expectation_count; i++) {
+        const struct policy_expectation *expectation = &policy->expectations[i];
+
+        if (!expectation->allowed && expectation->rights & right && expectation->first <= port &&
+            port <= expectation->last)
+            return &expectation->position;
+    }
+    return NULL;
+}
+
+static const struct policy_port_rule *port_rule_of(const struct policy *policy, policy_rights right,
+                                                   uint16_t port)
+{
+    for (size_t i = 0; i < policy->port_rule_count; i++)
+        if (policy->port_rules[i].rights & right && policy->port_rules[i].first <= port &&
+            port <= policy->port_rules[i].last)
+            return &policy->port_rules[i];
+    return NULL;
+}
+
+int verdict_of_port(const struct launch *launch, policy_rights right, uint16_t port, struct verdict *verdict,
+                    struct error *error)
+{
+    const struct policy_port_rule *rule = port_rule_of(launch->policy, right, port);
+    char names[POLICY_RIGHTS_TEXT];
+
+    *verdict = (struct verdict){.is_restricted = launch->handled & right,
+                                .landlock_denies = launch->handled & right && !rule};
+    if (rule)
+        verdict->position = &rule->position;
+    else if (launch->policy->unrestricted & right)
+        verdict->position = &launch->policy->unrestricted_position;
+    verdict->is_allowed = !verdict->landlock_denies;
+    if (verdict->is_allowed)
+        return 0;
+    verdict->obstacle = VERDICT_LANDLOCK;
+    verdict->missing = right;
+    verdict->forbidden_by = forbidden_port(launch->policy, right, port);
+    if (!verdict->forbidden_by &&
+        asprintf(&verdict->suggestion, "allow %s %u", policy_rights_text(right, names), port) < 0) {
+        verdict->suggestion = NULL;
+        return error_set(error, LAUNCH_SYSTEM, "looking at port %u: out of memory", port);
+    }
+    return 0;
+}
+
+void verdict_free(struct verdict *verdict)
+{
+    free(verdict->real);
+    free(verdict->suggestion);
+    *verdict = (struct verdict){0};
+}
