@@ -6,7 +6,7 @@ ARG BASE=python:3.12-slim-bookworm
 
 FROM ${BASE} AS build
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends gcc libc6-dev cmake make musl-tools libcap-ng-dev libmount-dev \
+ && apt-get install --yes --no-install-recommends gcc libc6-dev cmake make musl-tools libcap-ng-dev libmount-dev libjansson-dev \
  && rm -rf /var/lib/apt/lists/*
 COPY . /source
 RUN cmake -S /source -B /build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DBUILD_TESTING=OFF \
@@ -19,7 +19,7 @@ RUN cmake -S /source -B /build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX
 FROM ${BASE}
 ARG LOCALES="en_US ru_RU"
 
-# Fonts, time zones and locales; the libraries of landlock-exec's helper; Python's libraries. A font folder's time is a whole second,
+# Fonts, time zones and locales; the libraries of landlock-exec's helper and of landlock-policy; Python's libraries. A font folder's time is a whole second,
 # which every way of copying an image keeps: else fontconfig would take its cache for stale and look at all fonts at each start.
 # Debian's scipy depends on a compiler, which the policy lets nobody execute: at least its headers stay out.
 RUN set -eu; export DEBIAN_FRONTEND=noninteractive; \
@@ -28,7 +28,7 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; \
                    python3-docx python3-reportlab python3-pil python3-lxml"; fi; \
     printf 'path-exclude=%s\n' '/usr/include/*' '/usr/share/doc/*' '/usr/share/man/*' >/etc/dpkg/dpkg.cfg.d/mypy; \
     apt-get update; \
-    apt-get install --yes --no-install-recommends fontconfig fonts-dejavu-core tzdata locales libcap-ng0 libmount1 $libraries; \
+    apt-get install --yes --no-install-recommends fontconfig fonts-dejavu-core tzdata locales libcap-ng0 libmount1 libjansson4 $libraries; \
     rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log; \
     for locale in ${LOCALES}; do localedef --inputfile="$locale" --charmap=UTF-8 "$locale.UTF-8"; done; \
     find /usr/share/fonts /usr/local/share/fonts -type d -exec touch --date=@0 {} +; \
