@@ -30,7 +30,8 @@ function(link_with_musl target)
 endfunction()
 
 function(add_launcher target libc)
-    file(GLOB sources CONFIGURE_DEPENDS cmd/landlock-exec/*.c lib/base/*.c lib/policy/*.c lib/landlock/*.c lib/launch/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS cmd/landlock-exec/*.c lib/base/*.c lib/command/*.c lib/policy/*.c lib/landlock/*.c
+         lib/launch/*.c)
     list(APPEND sources lib/container/exchange.c) # what it says to its helper; the helper has the rest, and the libraries
     if(NOT libc STREQUAL dynamic)
         list(APPEND sources ${CMAKE_SOURCE_DIR}/lib/arena/arena.c) # the sanitizers bring their own malloc

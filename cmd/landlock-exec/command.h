@@ -1,6 +1,6 @@
 /* Shared by the files of this command. */
-#ifndef COMMAND_H
-#define COMMAND_H
+#ifndef LANDLOCK_EXEC_COMMAND_H
+#define LANDLOCK_EXEC_COMMAND_H
 
 #include "launch/launch.h"
 
@@ -15,7 +15,6 @@ struct options {
 int read_options(int count, char **arguments, char **environment, struct options *options,
                  struct error *error);
 void free_options(struct options *options);
-void print_help(FILE *out) __attribute__((cold));
 
 /* What the administrator should know although the program runs. `number` from 0 on; NULL: no more. */
 const char *warning(const struct options *options, const struct launch *launch, unsigned number);

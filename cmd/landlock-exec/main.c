@@ -1,4 +1,5 @@
 #include "command.h"
+#include "table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static int answer(const struct options *options)
     if (options->wants_version)
         puts("landlock-exec " PROJECT_VERSION);
     else
-        print_help(stdout);
+        command_print_help(stdout, &landlock_exec_table, NULL);
     if (fflush(stdout) == 0)
         return 0;
     text_write_line(STDERR_FILENO, "landlock-exec: standard output: ", strerror(errno));

@@ -1,0 +1,85 @@
+/* Shared by the files of this command. */
+#ifndef LANDLOCK_POLICY_COMMAND_H
+#define LANDLOCK_POLICY_COMMAND_H
+
+#include "launch/launch.h"
+#include "table.h"
+
+#include <jansson.h>
+
+/* Exit status. */
+enum { FINE = 0, FINDINGS = 1, FAILED = 2 };
+
+/* What the command line says. The arrays are malloc'd. */
+struct options {
+    const struct command_subcommand *subcommand;
+    struct launch_request request; /* policy_file: the operand, where there is one */
+    char **operands;
+    size_t operand_count;
+    const char **ignored; /* lists of codes */
+    size_t ignored_count;
+    bool is_json, wants_help, wants_version;
+};
+
+/* 0, or -1 and `error`. */
+int read_options(int count, char **arguments, char **environment, struct options *options,
+                 struct error *error);
+void free_options(struct options *options);
+
+/* ---- The subcommands: each returns the exit status; -1: `error` says why it could not do its work ---- */
+
+int check(const struct options *options, struct error *error);
+int show(const struct options *options, struct error *error);
+int why(const struct options *options, struct error *error);
+int test(const struct options *options, struct error *error);
+int probe(const struct options *options, struct error *error);
+
+/* ---- prepare.c: a policy, looked at ---- */
+
+/* A launch that is prepared as far as the subcommand needs, and the faults that it would be refused for. */
+struct look {
+    struct launch launch;
+    struct launch_request request;
+    struct launch_faults faults;
+};
+
+/* Prepares the domain with all faults gathered. -1: the policy cannot be read; its diagnostics are in look->launch. Whatever happened,
+ * `look` is to be freed. */
+int look_at_policy(struct look *look, const struct options *options, const char *file, bool always_checks,
+                   struct error *error);
+void look_free(struct look *look);
+
+/* The faults of a policy that a subcommand other than check cannot go on without, on standard error. */
+void say_diagnostics(const struct policy_diagnostics *diagnostics);
+
+/* ---- text.c: answers for people ---- */
+
+enum colour { PLAIN, RED, GREEN, YELLOW, BOLD };
+
+/* Writes `text`, made safe for a terminal; in colour where standard output is one and NO_COLOR is not set. */
+void put_text(const char *text);
+void put_coloured(enum colour colour, const char *text);
+
+/* Writes `text` and blanks up to `width` characters; what is longer stays whole. */
+void put_column(const char *text, size_t width);
+
+/* "FILE:LINE:COLUMN" of a position; to be freed. NULL: out of memory. */
+char *position_text(const struct policy *policy, const struct policy_position *position);
+
+/* ---- json.c: answers for programs ---- */
+
+/* As json_object_set_new() and json_array_append_new(); without memory for it the command ends, with nothing written. */
+void json_set(json_t *object, const char *key, json_t *value);
+void json_add(json_t *array, json_t *value);
+
+/* A string; bytes that are no UTF-8 become U+FFFD. NULL is null. */
+json_t *json_text(const char *text);
+json_t *json_rights(policy_rights rights);
+/* Adds file, line and column to an object; null where there is no position. */
+void json_add_position(json_t *object, const struct policy *policy, const struct policy_position *position);
+/* {"kernel", "used"}; kernel null: there is no Landlock, and the answer is for the ABI that is used. */
+json_t *json_abi(const struct launch *launch);
+/* Writes a document, which is released. 0, or -1 and `error`. */
+int put_json(json_t *document, struct error *error);
+
+#endif

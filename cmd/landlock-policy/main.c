@@ -1,0 +1,57 @@
+/* landlock-policy: what a policy allows, why, and whether this machine would enforce it. */
+#include "command.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int act(const struct options *options, struct error *error)
+{
+    if (options->wants_version)
+        return puts("landlock-policy " PROJECT_VERSION) < 0 ? FAILED : FINE;
+    if (options->wants_help) {
+        command_print_help(stdout, &landlock_policy_table, options->subcommand);
+        return FINE;
+    }
+    switch (options->subcommand->bit) {
+    case CHECK:
+        return check(options, error);
+    case SHOW:
+        return show(options, error);
+    case WHY:
+        return why(options, error);
+    case TEST:
+        return test(options, error);
+    default:
+        return probe(options, error);
+    }
+}
+
+static int say(const struct error *error)
+{
+    text_write_line(STDERR_FILENO, "landlock-policy: ", error->message);
+    if (error->hint[0])
+        text_write_line(STDERR_FILENO, "landlock-policy: hint: ", error->hint);
+    return FAILED;
+}
+
+int main(int count, char **arguments, char **environment)
+{
+    struct error error = {0};
+    struct options options;
+    int status = launch_guard_streams(&error);
+
+    if (status == 0)
+        status = read_options(count, arguments, environment, &options, &error);
+    else
+        options = (struct options){0};
+    if (status == 0)
+        status = act(&options, &error);
+    if (status < 0)
+        status = say(&error);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        error_set(&error, LAUNCH_SYSTEM, "standard output: %s", strerror(errno));
+        status = say(&error);
+    }
+    free_options(&options);
+    return status;
+}
