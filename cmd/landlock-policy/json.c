@@ -47,8 +47,11 @@ void json_add(json_t *array, json_t *value)
 
 json_t *json_text(const char *text)
 {
-    json_t *string = text ? json_string(text) : json_null();
+    json_t *string;
 
+    if (!text)
+        return json_null();
+    string = json_string(text);
     return string ? string : mended(text);
 }
 

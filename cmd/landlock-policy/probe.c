@@ -278,28 +278,26 @@ static int tell(const struct options *options, struct findings *found, struct er
 
 static int probe_policy(const struct options *options, struct findings *found, struct error *error)
 {
-    struct look look;
-    int status = look_at_policy(&look, options, options->request.policy_file, true, error);
+    int status = look_at_policy(found->look, options, options->request.policy_file, true, error);
 
-    found->look = &look;
     if (status < 0)
-        say_diagnostics(&look.launch.diagnostics);
+        say_diagnostics(&found->look->launch.diagnostics);
     if (status == 0)
         status = look_further(found, error);
     if (status == 0)
         status = tell(options, found, error);
-    look_free(&look);
+    look_free(found->look);
     return status;
 }
 
 int probe(const struct options *options, struct error *error)
 {
-    struct findings found = {0};
+    struct look look;
+    struct findings found = {.look = options->request.policy_file ? &look : NULL};
     int status = probe_kernel(&found.kernel, error);
 
     if (status == 0)
-        status = options->request.policy_file ? probe_policy(options, &found, error)
-                                              : tell(options, &found, error);
+        status = found.look ? probe_policy(options, &found, error) : tell(options, &found, error);
     probe_statements_free(&found.statements);
     probe_kernel_free(&found.kernel);
     return status < 0 ? -1 : found.is_fit ? FINE : FINDINGS;

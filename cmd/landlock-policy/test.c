@@ -351,7 +351,7 @@ static int tell(struct tester *tester, struct error *error)
         printf("TAP version %s\n1..%zu%s\n", tap_version(), tester->point_count,
                tester->point_count ? "" : " # SKIP the policy expects nothing: it has no expect statement");
     for (size_t i = 0; i < tester->point_count; i++) {
-        struct result result = {0};
+        struct result result = {.trial = &tester->trials[tester->points[i].first]};
 
         if (judge(tester, &tester->points[i], &result, error) < 0)
             return -1;

@@ -94,6 +94,9 @@ bool uid_stands_for_unmapped(uid_t uid);
 
 /* ---- Text ---- */
 
+/* Whether an absolute path is `top` or below it: by the texts alone. */
+bool is_at_or_below(const char *path, const char *top);
+
 /* asprintf(3), returning the text, which is to be freed; NULL: out of memory. */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

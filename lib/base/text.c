@@ -5,6 +5,13 @@
 #include <stdarg.h>
 #include <string.h>
 
+bool is_at_or_below(const char *path, const char *top)
+{
+    size_t length = strcmp(top, "/") ? strlen(top) : 0;
+
+    return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
+}
+
 char *text_of(const char *format, ...)
 {
     va_list arguments;

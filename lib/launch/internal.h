@@ -53,8 +53,6 @@ int say_no_mounts(struct error *error, const char *what) __attribute__((cold));
 const struct mount *find_mount(const struct mounts *mounts, uint64_t id);
 /* Where `path`, reached in mount `id`, lies in its file system. 1; 0 where that cannot be told; -1 when memory ran out. */
 int place_of(const struct mounts *mounts, uint64_t id, const char *path, struct place *place);
-/* Of two absolute paths. */
-bool is_at_or_below(const char *path, const char *top);
 
 /* ---- walk.c, links.c: the paths of a policy, opened as if an attacker had prepared them ---- */
 

@@ -74,13 +74,6 @@ static int take_mounts(struct mounts *mounts)
     return 0;
 }
 
-bool is_at_or_below(const char *path, const char *top)
-{
-    size_t length = strcmp(top, "/") ? strlen(top) : 0;
-
-    return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
-}
-
 const struct mount *find_mount(const struct mounts *mounts, uint64_t id)
 {
     for (size_t i = 0; i < mounts->count; i++)

@@ -67,12 +67,9 @@ static bool is_on_purpose(const struct policy *policy, policy_rights right, cons
 {
     for (size_t i = 0; i < policy->expectation_count; i++) {
         const struct policy_expectation *expectation = &policy->expectations[i];
-        size_t length = expectation->path ? strlen(expectation->path) : 0;
 
-        if (expectation->allowed || !(expectation->rights & right))
-            continue;
-        if (!path || !strcmp(expectation->path, "/") ||
-            (!strncmp(path, expectation->path, length) && (!path[length] || path[length] == '/')))
+        if (!expectation->allowed && expectation->rights & right &&
+            (!path || (expectation->path && is_at_or_below(path, expectation->path))))
             return true;
     }
     return false;
