@@ -35,9 +35,7 @@ static bool is_ignored(const struct options *options, const char *code)
 
 static void put_remark(const struct remark *remark)
 {
-    put_text(remark->file ? remark->file : "--define ");
-    if (!remark->file && remark->definition)
-        put_text(remark->definition);
+    put_text(remark->file ? remark->file : "command line");
     if (remark->line)
         printf(":%zu:%zu", remark->line, remark->column);
     fputs(": ", stdout);

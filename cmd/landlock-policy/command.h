@@ -49,6 +49,10 @@ int look_at_policy(struct look *look, const struct options *options, const char 
                    struct error *error);
 void look_free(struct look *look);
 
+/* Of rights that are asked of a path, what fits the kind of file that is there, as an allow statement takes of a group; all of them
+ * where none fits, where there is no such file, and for a port (`path` NULL). */
+policy_rights fitting_rights(policy_rights rights, const char *path);
+
 /* The faults of a policy that a subcommand other than check cannot go on without, on standard error. */
 void say_diagnostics(const struct policy_diagnostics *diagnostics);
 
@@ -75,6 +79,7 @@ void json_add(json_t *array, json_t *value);
 /* A string; bytes that are no UTF-8 become U+FFFD. NULL is null. */
 json_t *json_text(const char *text);
 json_t *json_rights(policy_rights rights);
+json_t *json_ports(uint16_t first, uint16_t last);
 /* Adds file, line and column to an object; null where there is no position. */
 void json_add_position(json_t *object, const struct policy *policy, const struct policy_position *position);
 /* {"kernel", "used"}; kernel null: there is no Landlock, and the answer is for the ABI that is used. */

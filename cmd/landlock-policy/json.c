@@ -65,6 +65,15 @@ json_t *json_rights(policy_rights rights)
     return names;
 }
 
+json_t *json_ports(uint16_t first, uint16_t last)
+{
+    json_t *range = json_object();
+
+    json_set(range, "first", json_integer(first));
+    json_set(range, "last", json_integer(last));
+    return range;
+}
+
 void json_add_position(json_t *object, const struct policy *policy, const struct policy_position *position)
 {
     size_t line = 0, column = 0;

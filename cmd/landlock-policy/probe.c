@@ -28,6 +28,12 @@ static policy_rights restricted(const struct options *options, const struct find
     return found->kernel.has_broken_scopes ? rights & ~POLICY_ALL_SCOPES : rights;
 }
 
+/* What is left open where `rights` are restricted; refer is denied by every ABI. */
+static policy_rights open_rights(policy_rights rights)
+{
+    return policy_rights_of_abi(POLICY_NEWEST_ABI) & ~rights & ~(rights ? POLICY_REFER : 0);
+}
+
 /* ---- Text ---- */
 
 enum { LABEL = 14, EFFECT = 9, PLACE = 34 };
@@ -67,7 +73,7 @@ static void put_kernel(const struct probe_kernel *kernel)
 /* What cannot be restricted, each with the ABI that can. */
 static void put_rights(policy_rights rights)
 {
-    policy_rights open = policy_rights_of_abi(POLICY_NEWEST_ABI) & ~rights;
+    policy_rights open = open_rights(rights);
     char names[POLICY_RIGHTS_TEXT];
     const char *separator = "";
 
@@ -177,7 +183,7 @@ static json_t *json_kernel(const struct options *options, const struct findings 
     json_set(object, "message", json_text(kernel->message));
     json_set(object, "hint", json_text(kernel->hint && kernel->hint[0] ? kernel->hint : NULL));
     json_set(object, "restricted", json_rights(rights));
-    json_set(object, "open", json_rights(policy_rights_of_abi(POLICY_NEWEST_ABI) & ~rights));
+    json_set(object, "open", json_rights(open_rights(rights)));
     return object;
 }
 
@@ -261,7 +267,7 @@ static int look_further(struct findings *found, struct error *error)
     if (launch->policy->run && launch_prepare_program(launch, error) < 0)
         return -1;
     return launch_check_container(launch, error) < 0 ||
-                   probe_statements(launch, &found->statements, error) < 0
+                   probe_statements(&found->kernel, launch, &found->statements, error) < 0
                ? -1
                : 0;
 }

@@ -32,7 +32,7 @@ static struct sight see(const struct look *look, const struct policy_path_rule *
 
 /* ---- Text ---- */
 
-enum { LABEL = 14, STATE = 11, RIGHTS = 36, SUBJECT = 32 };
+enum { LABEL = 14, STATE = 12, RIGHTS = 36, SUBJECT = 32 };
 
 static void put_fact(const char *label, const char *text)
 {
@@ -81,7 +81,7 @@ static void put_rule(const struct policy *policy, const char *state, policy_righ
 static void put_rules(const struct look *look)
 {
     const struct policy *policy = look->launch.policy;
-    char ports[32];
+    char ports[POLICY_PORTS_TEXT];
 
     for (size_t i = 0; i < policy->path_rule_count; i++) {
         struct sight sight = see(look, &policy->path_rules[i]);
@@ -93,9 +93,8 @@ static void put_rules(const struct look *look)
         const struct policy_port_rule *rule = &policy->port_rules[i];
         policy_rights effective = rule->rights & look->launch.handled;
 
-        snprintf(ports, sizeof ports, "%u-%u", rule->first, rule->last);
-        put_rule(policy, effective ? "allow" : "no effect", effective ? effective : rule->rights, ports,
-                 &rule->position, NULL);
+        put_rule(policy, effective ? "allow" : "no effect", effective ? effective : rule->rights,
+                 policy_ports_text(rule->first, rule->last, ports), &rule->position, NULL);
     }
     for (size_t i = 0; i < policy->private_count; i++) {
         const struct launch_fault *fault = launch_fault_at(&look->faults, &policy->privates[i].position);
@@ -132,6 +131,47 @@ static void put_environment(const struct policy *policy)
     fputs(policy->kept_count || policy->setting_count ? "\n" : "-\n", stdout);
 }
 
+static void put_paths(const char *label, const struct policy_path *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? " " : label, stdout);
+        put_text(paths[i].path);
+    }
+}
+
+static void put_container(const struct policy_container *container)
+{
+    put_column("container", LABEL);
+    if (!container->is_described) {
+        puts("not described");
+        return;
+    }
+    printf("checked %s: uid %u, no capabilities",
+           container->check == POLICY_CHECK_ALWAYS ? "always" : "on Landlock ABI 1 and 2", container->uid);
+    put_paths(", read-only ", container->read_only, container->read_only_count);
+    fputs(", writable", stdout);
+    for (size_t i = 0; i < policy_preset_count; i++)
+        if (container->presets & policy_preset_table[i].bit)
+            printf(" %s", policy_preset_table[i].name);
+    put_paths(" ", container->writable, container->writable_count);
+    putchar('\n');
+}
+
+static void put_requirements(const struct policy *policy)
+{
+    char text[POLICY_RIGHTS_TEXT];
+
+    for (size_t i = 0; i < policy->requirement_count; i++) {
+        const struct policy_requirement *requirement = &policy->requirements[i];
+
+        if (requirement->abi)
+            snprintf(text, sizeof text, "abi %u", requirement->abi);
+        else
+            policy_rights_text(requirement->rights, text);
+        put_fact("require", text);
+    }
+}
+
 static void put_rest(const struct launch *launch)
 {
     const struct policy *policy = launch->policy;
@@ -148,10 +188,22 @@ static void put_rest(const struct launch *launch)
             put_fact("limit", text);
         }
     put_fact("audit", policy->audit ? "on" : "off");
-    put_fact("container", !policy->container.is_described                  ? "not described"
-                          : policy->container.check == POLICY_CHECK_ALWAYS ? "described, always checked"
-                                                                           : "described, checked on Landlock "
-                                                                             "ABI 1 and 2");
+    put_requirements(policy);
+    put_container(&policy->container);
+}
+
+static void put_expectations(const struct policy *policy)
+{
+    char ports[POLICY_PORTS_TEXT];
+
+    for (size_t i = 0; i < policy->expectation_count; i++) {
+        const struct policy_expectation *expectation = &policy->expectations[i];
+
+        put_rule(policy, expectation->allowed ? "must allow" : "must deny", expectation->rights,
+                 expectation->path ? expectation->path
+                                   : policy_ports_text(expectation->first, expectation->last, ports),
+                 &expectation->position, NULL);
+    }
 }
 
 static void put_show(const struct look *look)
@@ -168,6 +220,7 @@ static void put_show(const struct look *look)
     put_rest(launch);
     putchar('\n');
     put_rules(look);
+    put_expectations(launch->policy);
 }
 
 /* ---- JSON ---- */
@@ -213,6 +266,55 @@ static json_t *json_paths(const struct policy *policy, const struct policy_path 
     return array;
 }
 
+static json_t *json_privates(const struct look *look)
+{
+    const struct policy *policy = look->launch.policy;
+    json_t *array = json_paths(policy, policy->privates, policy->private_count);
+
+    for (size_t i = 0; i < policy->private_count; i++) {
+        const struct launch_fault *fault = launch_fault_at(&look->faults, &policy->privates[i].position);
+
+        json_set(json_array_get(array, i), "state", json_string(fault ? "refused" : "private"));
+        json_set(json_array_get(array, i), "detail", json_text(fault ? fault->message : NULL));
+    }
+    return array;
+}
+
+static json_t *json_requirements(const struct policy *policy)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < policy->requirement_count; i++) {
+        const struct policy_requirement *requirement = &policy->requirements[i];
+        json_t *object = json_object();
+
+        json_set(object, "abi", requirement->abi ? json_integer(requirement->abi) : json_null());
+        json_set(object, "rights", json_rights(requirement->rights));
+        json_add_position(object, policy, &requirement->position);
+        json_add(array, object);
+    }
+    return array;
+}
+
+static json_t *json_expectations(const struct policy *policy)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < policy->expectation_count; i++) {
+        const struct policy_expectation *expectation = &policy->expectations[i];
+        json_t *object = json_object();
+
+        json_set(object, "expected", json_string(expectation->allowed ? "allowed" : "denied"));
+        json_set(object, "rights", json_rights(expectation->rights));
+        json_set(object, "path", json_text(expectation->path));
+        json_set(object, "ports",
+                 expectation->path ? json_null() : json_ports(expectation->first, expectation->last));
+        json_add_position(object, policy, &expectation->position);
+        json_add(array, object);
+    }
+    return array;
+}
+
 static json_t *json_container(const struct policy *policy)
 {
     const struct policy_container *container = &policy->container;
@@ -253,6 +355,12 @@ static json_t *json_environment(const struct policy *policy)
     return object;
 }
 
+/* More than a signed number holds is more than there can be of anything. */
+static json_t *json_limit(rlim_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
 static json_t *json_limits(const struct policy *policy)
 {
     json_t *object = json_object();
@@ -260,7 +368,7 @@ static json_t *json_limits(const struct policy *policy)
     for (size_t i = 0; i < policy_resource_count; i++)
         if (policy->limits[policy_resource_table[i].resource].is_set)
             json_set(object, policy_resource_table[i].name,
-                     json_integer((json_int_t)policy->limits[policy_resource_table[i].resource].value));
+                     json_limit(policy->limits[policy_resource_table[i].resource].value));
     return object;
 }
 
@@ -316,13 +424,15 @@ static json_t *json_show(const struct look *look)
     json_set(document, "unrestricted", json_rights(policy->unrestricted));
     json_set(document, "rules", json_all_rules(look));
     json_set(document, "ports", json_all_ports(launch));
-    json_set(document, "private", json_paths(policy, policy->privates, policy->private_count));
+    json_set(document, "private", json_privates(look));
     json_set(document, "run", policy->run ? json_texts(policy->run, policy->run_count) : json_null());
     json_set(document, "directory", json_text(policy->directory.path));
     json_set(document, "environment", json_environment(policy));
     json_set(document, "limits", json_limits(policy));
     json_set(document, "audit", json_boolean(policy->audit));
     json_set(document, "container", json_container(policy));
+    json_set(document, "requirements", json_requirements(policy));
+    json_set(document, "expectations", json_expectations(policy));
     return document;
 }
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* One line of the answer: a right that is expected at a path, or at a range of ports. */
 struct point {
@@ -53,27 +52,17 @@ static int add_point(struct tester *tester, const struct policy_expectation *exp
     return 0;
 }
 
-/* Of a group, what fits what is there, as in an allow statement. */
-static policy_rights rights_of(const struct policy_expectation *expectation)
-{
-    policy_rights fitting = expectation->rights & policy_rights_of_files();
-    struct stat status;
-
-    if (expectation->path && stat(expectation->path, &status) == 0 && !S_ISDIR(status.st_mode) && fitting)
-        return fitting;
-    return expectation->rights;
-}
-
 static int add_points(struct tester *tester, struct error *error)
 {
     const struct policy *policy = tester->launch->policy;
 
     for (size_t i = 0; i < policy->expectation_count; i++) {
-        policy_rights rights = rights_of(&policy->expectations[i]);
+        const struct policy_expectation *expectation = &policy->expectations[i];
+        policy_rights rights = fitting_rights(expectation->rights, expectation->path);
 
         for (size_t k = 0; k < policy_right_count; k++)
             if (policy_right_table[k].bit & rights &&
-                add_point(tester, &policy->expectations[i], policy_right_table[k].bit, error) < 0)
+                add_point(tester, expectation, policy_right_table[k].bit, error) < 0)
                 return -1;
     }
     return 0;
@@ -132,6 +121,9 @@ static struct result judge_denied(const struct trial *trial)
     if (trial->untried && is_permission(trial->outside))
         return (struct result){.outcome = OK,
                                .note = text_of("not only by Landlock: %s", strerror(trial->outside))};
+    /* a link fails inside, if for another right, too */
+    if (trial->untried && trial->right == POLICY_REFER && !trial->outside)
+        return (struct result){.outcome = OK, .note = text_of("%s", trial->untried)};
     if (trial->untried)
         return (struct result){.outcome = SKIPPED, .note = text_of("%s", trial->untried)};
     if (!trial->inside)
@@ -251,13 +243,12 @@ static void put_escaped(const char *text)
 static void put_subject(const struct point *point)
 {
     const struct policy_expectation *expectation = point->expectation;
+    char ports[POLICY_PORTS_TEXT];
 
     if (expectation->path)
         put_escaped(expectation->path);
-    else if (point->count == 1)
-        printf("%u", expectation->first);
     else
-        printf("%u-%u", expectation->first, expectation->last);
+        fputs(policy_ports_text(expectation->first, expectation->last, ports), stdout);
 }
 
 static void put_yaml(const char *key, const char *text)
@@ -320,6 +311,8 @@ static json_t *json_result(const struct tester *tester, const struct point *poin
     json_set(object, "expected", json_string(expectation->allowed ? "allowed" : "denied"));
     json_set(object, "right", json_string(policy_right_name(point->right)));
     json_set(object, "path", json_text(expectation->path));
+    json_set(object, "ports",
+             expectation->path ? json_null() : json_ports(expectation->first, expectation->last));
     json_set(object, "port", expectation->path ? json_null() : json_integer(trial->port));
     json_set(object, "tried", json_boolean(!trial->untried));
     json_set(object, "outside", json_text(trial->untried ? NULL : came_of(trial->outside)));

@@ -204,24 +204,34 @@ static int answer_all(const struct options *options, const struct launch *launch
 
     if (read_rights(options->operands[1], &rights, error) < 0)
         return -1;
-    for (size_t k = 2; k < options->operand_count; k++)
+    for (size_t k = 2; k < options->operand_count; k++) {
+        const char *subject = options->operands[k];
+        policy_rights fitting = rights & POLICY_ALL_NET ? rights : fitting_rights(rights, subject);
+
         for (size_t i = 0; i < policy_right_count; i++) {
-            struct answer answer = {.right = policy_right_table[i].bit & rights};
-            int result = answer.right ? answer_one(launch, answer, options->operands[k], answers, error) : 1;
+            struct answer answer = {.right = policy_right_table[i].bit & fitting};
+            int result = answer.right ? answer_one(launch, answer, subject, answers, error) : 1;
 
             if (result < 0)
                 return -1;
             status = result ? status : FINDINGS;
         }
+    }
     return status;
 }
 
 /* A launch would not come as far as this. */
 static void note_faults(const struct look *look)
 {
-    for (size_t i = 0; i < look->faults.count; i++)
+    for (size_t i = 0; i < look->faults.count; i++) {
+        const struct launch_fault *fault = &look->faults.items[i];
+        auto_free char *place =
+            fault->position.line ? position_text(look->launch.policy, &fault->position) : NULL;
+        auto_free char *text = text_of("%s%s%s", place ? place : "", place ? ": " : "", fault->message);
+
         text_write_line(STDERR_FILENO, "landlock-policy: note: a launch would be refused here: ",
-                        look->faults.items[i].message);
+                        text ? text : "out of memory");
+    }
 }
 
 static int answer_with(const struct options *options, struct look *look, struct error *error)

@@ -94,6 +94,15 @@ bool uid_stands_for_unmapped(uid_t uid);
 
 /* ---- Text ---- */
 
+/* A row of a table that gives the constants of an enumeration their names: for messages, JSON and the manual. */
+struct name_row {
+    int value;
+    const char *name, *help;
+};
+
+/* The name of a value; "" for one that is not in the table. */
+const char *name_in(const struct name_row *table, size_t count, int value);
+
 /* Whether an absolute path is `top` or below it: by the texts alone. */
 bool is_at_or_below(const char *path, const char *top);
 

@@ -5,6 +5,14 @@
 #include <stdarg.h>
 #include <string.h>
 
+const char *name_in(const struct name_row *table, size_t count, int value)
+{
+    for (size_t i = 0; i < count; i++)
+        if (table[i].value == value)
+            return table[i].name;
+    return "";
+}
+
 bool is_at_or_below(const char *path, const char *top)
 {
     size_t length = strcmp(top, "/") ? strlen(top) : 0;

@@ -115,7 +115,10 @@ static int say_why_not(struct error *error, int failure)
                                  "landlock_restrict_self in the container's seccomp profile, or use Docker's "
                                  "default profile");
     default:
-        return error_set(error, LANDLOCK_FAILED, REQUIREMENT ": the kernel answers %s", strerror(failure));
+        error_set(error, LANDLOCK_FAILED, REQUIREMENT ": the kernel answers %s", strerror(failure));
+        return error_hint(error, "a seccomp profile, an emulator or a security module may answer so in the "
+                                 "kernel's "
+                                 "place: run without it, or see the kernel's log");
     }
 }
 

@@ -219,7 +219,7 @@ static int say_findings(const struct launch *launch, struct error *error)
     }
     error_set(error, LAUNCH_CONTAINER, "container: %zu findings (checked because %s)", findings->count,
               cause(launch, text));
-    return error_hint(error, "each is told with what restores it; the status line has them as findings");
+    return error_hint(error, "each is told with what restores it");
 }
 
 static bool has_found_nothing(const struct helper_answer *answer, int status)

@@ -99,8 +99,9 @@ static int load_policy(struct launch *launch, struct error *error)
     if (!first->file)
         return error_hint(error, "the policy's define statements name what can be given");
     if (!first->line)
-        return error_hint(error, "--policy FILE names another policy; a policy is a regular file of root's "
-                                 "or the caller's own, writable by nobody else");
+        return error_hint(error, "a policy is a regular file of root's or the caller's own, writable by "
+                                 "nobody "
+                                 "else; another one can be named");
     return error_hint(error, "the language is described in landlock-exec.policy(5)");
 }
 

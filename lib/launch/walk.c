@@ -249,7 +249,7 @@ int walk_open(struct walker *walker, const char *path, struct error *error)
     long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 
     walker->real = NULL;
-    if (fd < 0 && errno == ELOOP)
+    if (fd < 0 && (errno == ELOOP || errno == ENOSYS)) /* an emulator need not know the call */
         return walk_carefully(walker, path, error);
     return (int)fd;
 }

@@ -110,9 +110,9 @@ static bool is_socket(const struct stat *status)
 }
 
 static const struct companion companions[] = {
-    {POLICY_WRITE_FILE, POLICY_TRUNCATE, "emptying a file, as opening it with \"w\" does", is_file_or_folder},
-    {POLICY_READ_FILE | POLICY_WRITE_FILE, POLICY_IOCTL_DEV, "requests to the device", is_device},
-    {POLICY_READ_FILE | POLICY_WRITE_FILE, POLICY_RESOLVE_UNIX, "connecting to the socket", is_socket},
+    {POLICY_WRITE_FILE, POLICY_TRUNCATE, "empty a file, as opening it with \"w\" does,", is_file_or_folder},
+    {POLICY_READ_FILE | POLICY_WRITE_FILE, POLICY_IOCTL_DEV, "send the device requests", is_device},
+    {POLICY_READ_FILE | POLICY_WRITE_FILE, POLICY_RESOLVE_UNIX, "connect to the socket", is_socket},
 };
 
 static void add_denied(struct linter *linter, const struct policy_position *position, policy_rights right,
@@ -122,11 +122,10 @@ static void add_denied(struct linter *linter, const struct policy_position *posi
     unsigned last = last_without(right);
 
     policy_rights_text(right, names);
-    add_finding(
-        linter, LINT_DENIED_BY_NEWER, position,
-        text_of("%s: %s works up to Landlock ABI %u and is denied from ABI %u on", where, doing, last,
-                last + 1),
-        text_of("allow %s, too; or say that it is on purpose: expect denied %s %s", names, names, where));
+    add_finding(linter, LINT_DENIED_BY_NEWER, position,
+                text_of("%s%s: the program may %s up to Landlock ABI %u and no more from ABI %u on",
+                        right & POLICY_ALL_NET ? "port " : "", where, doing, last, last + 1),
+                text_of("allow %s, too; or run only where it is denied: require %s", names, names));
 }
 
 static void find_companions(struct linter *linter, const struct policy_path_rule *rule)
@@ -165,7 +164,7 @@ static void find_name_lookup(struct linter *linter)
             tcp = &policy->port_rules[i];
     }
     if (tcp)
-        add_denied(linter, &tcp->position, POLICY_CONNECT_SEND_UDP, "looking up names by UDP", "53");
+        add_denied(linter, &tcp->position, POLICY_CONNECT_SEND_UDP, "look up names by UDP", "53");
 }
 
 void lint_abis(struct linter *linter)

@@ -44,14 +44,14 @@ static void look_at_ports(struct closed *closed, const struct policy_expectation
         const struct policy_port_rule *rule = &policy->port_rules[i];
         policy_rights open = rule->rights & expectation->rights;
         auto_free char *place = NULL;
-        char names[POLICY_RIGHTS_TEXT];
+        char names[POLICY_RIGHTS_TEXT], ports[POLICY_PORTS_TEXT];
 
         if (!open || rule->last < expectation->first || rule->first > expectation->last)
             continue;
         place = place_text(policy, closed->position);
         add_finding(closed->linter, closed->code, &rule->position,
-                    text_of("allowing %s on port %u-%u contradicts %s (%s)", policy_rights_text(open, names),
-                            rule->first, rule->last, closed->what, place),
+                    text_of("allowing %s on port %s contradicts %s (%s)", policy_rights_text(open, names),
+                            policy_ports_text(rule->first, rule->last, ports), closed->what, place),
                     text_of("one of the two lines is wrong: take that one out"));
     }
 }

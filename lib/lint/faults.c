@@ -1,7 +1,5 @@
 #include "lint/internal.h"
 
-#include <sys/stat.h>
-
 /* The path of the policy that stands at a position, or NULL. */
 static const char *path_at(const struct policy *policy, const struct policy_position *position)
 {
@@ -22,19 +20,28 @@ static const char *path_at(const struct policy *policy, const struct policy_posi
     return NULL;
 }
 
-static bool is_missing(const char *path)
+/* Whether a fault says that the path is not there, and not that a link on the way must not be followed. */
+static bool is_missing(const char *path, const char *message)
 {
-    struct stat status;
+    size_t length = path ? strlen(path) : 0;
 
-    return path && lstat(path, &status) < 0 && (errno == ENOENT || errno == ENOTDIR);
+    if (!path || strncmp(message, path, length) != 0 || strncmp(message + length, ": ", 2) != 0)
+        return false;
+    message += length + 2;
+    return !strcmp(message, strerror(ENOENT)) || !strcmp(message, strerror(ENOTDIR));
 }
 
-/* Whether a rule's contradiction to this private file has been told. */
-static bool is_told(const struct linter *linter, const char *path)
+/* Whether a fault says that a rule lets the program open this private file, and that has been told of the rule. */
+static bool is_told(struct linter *linter, const char *path, const char *message)
 {
-    for (size_t i = 0; path && i < linter->findings->count; i++)
+    auto_free char *told = text_of(" contradicts %s being private (", path ? path : "");
+
+    if (!told)
+        linter->is_out_of_memory = true;
+    for (size_t i = 0;
+         told && strstr(message, " is private, but a rule lets ") && i < linter->findings->count; i++)
         if (linter->findings->items[i].code == LINT_CONTRADICTS_PRIVATE &&
-            strstr(linter->findings->items[i].message, path))
+            strstr(linter->findings->items[i].message, told))
             return true;
     return false;
 }
@@ -49,9 +56,9 @@ void lint_faults(struct linter *linter)
 
         if (fault->reason != LAUNCH_PATH && fault->reason != LAUNCH_PRIVATE)
             continue;
-        if (fault->reason == LAUNCH_PRIVATE && is_told(linter, path))
+        if (fault->reason == LAUNCH_PRIVATE && is_told(linter, path, fault->message))
             continue;
-        add_finding(linter, is_missing(path) ? LINT_MISSING : LINT_REFUSED, &fault->position,
+        add_finding(linter, is_missing(path, fault->message) ? LINT_MISSING : LINT_REFUSED, &fault->position,
                     strdup(fault->message), strdup(fault->hint));
     }
 }

@@ -1,6 +1,6 @@
 #include "lint/internal.h"
 
-const struct lint_code_name lint_code_table[] = {
+const struct name_row lint_code_table[] = {
     {LINT_WRITABLE_EXECUTABLE, "W101", "what is at a path may be both written and executed"},
     {LINT_BELOW_CREATABLE, "W102", "a rule stands below a path in which the policy lets the program create"},
     {LINT_COVERED, "W103", "other rules give all that a rule gives"},
@@ -14,14 +14,6 @@ const struct lint_code_name lint_code_table[] = {
     {LINT_DENIED_BY_NEWER, "W111", "a newer Landlock ABI denies what an older one leaves open"},
 };
 const size_t lint_code_count = array_size(lint_code_table);
-
-const char *lint_code_name(enum lint_code code)
-{
-    for (size_t i = 0; i < lint_code_count; i++)
-        if (lint_code_table[i].code == code)
-            return lint_code_table[i].name;
-    return "";
-}
 
 void add_finding(struct linter *linter, enum lint_code code, const struct policy_position *position,
                  char *message, char *hint)

@@ -23,17 +23,14 @@ enum lint_code {
     LINT_DENIED_BY_NEWER
 };
 
-/* One row of the table of codes; the codes stay. */
-struct lint_code_name {
-    enum lint_code code;
-    const char *name; /* "W101" */
-    const char *help;
-};
-extern const struct lint_code_name lint_code_table[];
+/* Their names, "W101": these stay. */
+extern const struct name_row lint_code_table[];
 extern const size_t lint_code_count;
 
-/* The name of a code. */
-const char *lint_code_name(enum lint_code code);
+static inline const char *lint_code_name(enum lint_code code)
+{
+    return name_in(lint_code_table, lint_code_count, (int)code);
+}
 
 struct lint_finding {
     enum lint_code code;

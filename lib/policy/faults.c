@@ -2,7 +2,7 @@
 #include "policy/policy.h"
 
 /* In the order of enum policy_fault. */
-const struct policy_fault_name policy_fault_table[] = {
+const struct name_row policy_fault_table[] = {
     {POLICY_FAULT_UNREADABLE, "E101", "a file cannot be read"},
     {POLICY_FAULT_UNSAFE, "E102", "a file may be changed by others than root and the caller"},
     {POLICY_FAULT_INCLUDE_CYCLE, "E103", "a file includes itself, directly or by way of others"},
@@ -51,11 +51,3 @@ const struct policy_fault_name policy_fault_table[] = {
     {POLICY_FAULT_PART_OF_CONTAINER, "E317", "the container is described in part"},
 };
 const size_t policy_fault_count = array_size(policy_fault_table);
-
-const char *policy_fault_code(enum policy_fault fault)
-{
-    for (size_t i = 0; i < policy_fault_count; i++)
-        if (policy_fault_table[i].fault == fault)
-            return policy_fault_table[i].code;
-    return "E000";
-}

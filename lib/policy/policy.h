@@ -34,6 +34,8 @@
 #ifndef POLICY_H
 #define POLICY_H
 
+#include "base/base.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -151,6 +153,10 @@ const char *policy_rights_text(policy_rights rights, char out[static POLICY_RIGH
 
 /* Likewise in `out`, with the names of groups for all of their rights: shorter, for people. */
 const char *policy_rights_short_text(policy_rights rights, char out[static POLICY_RIGHTS_TEXT]);
+
+/* "443", or "8000-8010", in `out`. Returns `out`. */
+enum { POLICY_PORTS_TEXT = 16 };
+const char *policy_ports_text(uint16_t first, uint16_t last, char out[static POLICY_PORTS_TEXT]);
 
 /* ---- A policy ---- */
 
@@ -371,19 +377,14 @@ enum policy_fault {
     POLICY_FAULT_PART_OF_CONTAINER
 };
 
-/* One kind of fault. A code keeps its meaning: one that goes out of use is not given again. */
-struct policy_fault_name {
-    enum policy_fault fault;
-    const char *code; /* "E101" */
-    const char *help;
-};
-
-/* The one table of faults; man pages are compared with it. */
-extern const struct policy_fault_name policy_fault_table[];
+/* The names of faults, "E101": these stay, and one that goes out of use is not given again. */
+extern const struct name_row policy_fault_table[];
 extern const size_t policy_fault_count;
 
-/* "E101"; "E000" where `fault` is none of them. */
-const char *policy_fault_code(enum policy_fault fault);
+static inline const char *policy_fault_code(enum policy_fault fault)
+{
+    return name_in(policy_fault_table, policy_fault_count, (int)fault);
+}
 
 /* What is wrong, one entry a fault, in the order of files and lines. `message` reads "what is wrong; what was
  * expected". */

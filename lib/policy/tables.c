@@ -196,3 +196,12 @@ const char *policy_rights_short_text(policy_rights rights, char out[static POLIC
             end = add_name(out, end, policy_right_table[i].name);
     return out;
 }
+
+const char *policy_ports_text(uint16_t first, uint16_t last, char out[static POLICY_PORTS_TEXT])
+{
+    if (first == last)
+        snprintf(out, POLICY_PORTS_TEXT, "%u", first);
+    else
+        snprintf(out, POLICY_PORTS_TEXT, "%u-%u", first, last);
+    return out;
+}

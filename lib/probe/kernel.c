@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-const struct probe_landlock_name probe_landlock_table[] = {
+const struct name_row probe_landlock_table[] = {
     {PROBE_ENFORCED, "enforced", "it is enforced: an access was denied that had succeeded before"},
     {PROBE_UNPROVEN, "unproven", "its calls succeed, but no access could be tried that would prove it"},
     {PROBE_NOT_BUILT, "not-built", "the kernel is not built with it, or is emulated by what hides it"},
@@ -18,14 +18,6 @@ const struct probe_landlock_name probe_landlock_table[] = {
     {PROBE_FAILED, "failed", "its calls fail in another way"},
 };
 const size_t probe_landlock_count = array_size(probe_landlock_table);
-
-const char *probe_landlock_name(enum probe_landlock state)
-{
-    for (size_t i = 0; i < probe_landlock_count; i++)
-        if (probe_landlock_table[i].state == state)
-            return probe_landlock_table[i].name;
-    return "";
-}
 
 static enum probe_landlock state_of(int fault)
 {

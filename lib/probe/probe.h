@@ -21,14 +21,13 @@ enum probe_landlock {
     PROBE_FAILED        /* any other error */
 };
 
-struct probe_landlock_name {
-    enum probe_landlock state;
-    const char *name; /* in JSON */
-    const char *help;
-};
-extern const struct probe_landlock_name probe_landlock_table[];
+extern const struct name_row probe_landlock_table[];
 extern const size_t probe_landlock_count;
-const char *probe_landlock_name(enum probe_landlock state);
+
+static inline const char *probe_landlock_name(enum probe_landlock state)
+{
+    return name_in(probe_landlock_table, probe_landlock_count, (int)state);
+}
 
 struct probe_kernel {
     char release[65], machine[65]; /* uname(2) */
@@ -52,14 +51,13 @@ enum probe_effect {
     PROBE_EFFECT_REFUSED /* the launcher would refuse because of it */
 };
 
-struct probe_effect_name {
-    enum probe_effect effect;
-    const char *name; /* in JSON, and in the text */
-    const char *help;
-};
-extern const struct probe_effect_name probe_effect_table[];
+extern const struct name_row probe_effect_table[];
 extern const size_t probe_effect_count;
-const char *probe_effect_name(enum probe_effect effect);
+
+static inline const char *probe_effect_name(enum probe_effect effect)
+{
+    return name_in(probe_effect_table, probe_effect_count, (int)effect);
+}
 
 /* A statement, or one of its words, and what this machine would make of it. Texts are malloc'd. */
 struct probe_statement {
@@ -74,10 +72,11 @@ struct probe_statements {
     size_t count, capacity;
 };
 
-/* What this machine makes of launch->policy, in the order of files and lines. `launch` was prepared with request->faults and
+/* What this machine, with this kernel, makes of launch->policy, in the order of files and lines. `launch` was prepared with request->faults and
  * request->always_checks, up to launch_check_container(). 0, or -1 and `error` (LAUNCH_SYSTEM) when memory ran out. Whatever
  * happened, `statements` is to be freed. */
-int probe_statements(const struct launch *launch, struct probe_statements *statements, struct error *error);
+int probe_statements(const struct probe_kernel *kernel, const struct launch *launch,
+                     struct probe_statements *statements, struct error *error);
 void probe_statements_free(struct probe_statements *statements);
 
 /* Whether a fault would make the launcher refuse: what is amiss with the container does so only where it must be checked. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-const struct probe_effect_name probe_effect_table[] = {
+const struct name_row probe_effect_table[] = {
     {PROBE_EFFECT_FULL, "full", "it holds as it says"},
     {PROBE_EFFECT_PART, "part", "this kernel or container cannot do all that it says"},
     {PROBE_EFFECT_NONE, "none", "it has no effect here"},
@@ -11,16 +11,9 @@ const struct probe_effect_name probe_effect_table[] = {
 };
 const size_t probe_effect_count = array_size(probe_effect_table);
 
-const char *probe_effect_name(enum probe_effect effect)
-{
-    for (size_t i = 0; i < probe_effect_count; i++)
-        if (probe_effect_table[i].effect == effect)
-            return probe_effect_table[i].name;
-    return "";
-}
-
 struct prober {
     const struct launch *launch;
+    bool is_enforcing; /* else Landlock does nothing here, and the launcher refuses */
     const struct policy *policy;
     struct probe_statements *statements;
     bool is_out_of_memory;
@@ -53,6 +46,19 @@ static void add(struct prober *prober, const struct policy_position *position, c
     free(text);
     free(detail);
     prober->is_out_of_memory = true;
+}
+
+/* Likewise what Landlock is to do: nothing, where it does nothing. */
+static void add_ruled(struct prober *prober, const struct policy_position *position, char *text,
+                      enum probe_effect effect, char *detail)
+{
+    if (prober->is_enforcing) {
+        add(prober, position, text, effect, detail);
+        return;
+    }
+    free(detail);
+    add(prober, position, text, PROBE_EFFECT_NONE,
+        strdup("Landlock is not to be had here, so nothing would run"));
 }
 
 /* ---- Rights ---- */
@@ -113,18 +119,20 @@ static void add_rules(struct prober *prober)
         char *text = text_of("allow %s %s", policy_rights_short_text(rights, names), rule->path);
 
         if (is_skipped(launch, rule))
-            add(prober, &rule->position, text, PROBE_EFFECT_NONE, strdup("it is missing, and may be"));
+            add_ruled(prober, &rule->position, text, PROBE_EFFECT_NONE, strdup("it is missing, and may be"));
         else
-            add(prober, &rule->position, text, effect_of(rights, enforced(launch) & ~denied),
-                detail_of(launch, rights, "allowed, and nothing beside what is allowed"));
+            add_ruled(prober, &rule->position, text, effect_of(rights, enforced(launch) & ~denied),
+                      detail_of(launch, rights, "allowed, and nothing beside what is allowed"));
     }
     for (size_t i = 0; i < prober->policy->port_rule_count; i++) {
         const struct policy_port_rule *rule = &prober->policy->port_rules[i];
+        char ports[POLICY_PORTS_TEXT];
 
-        add(prober, &rule->position,
-            text_of("allow %s %u-%u", policy_rights_short_text(rule->rights, names), rule->first, rule->last),
-            effect_of(rule->rights, enforced(launch)),
-            detail_of(launch, rule->rights, "allowed, and no other port"));
+        add_ruled(prober, &rule->position,
+                  text_of("allow %s %s", policy_rights_short_text(rule->rights, names),
+                          policy_ports_text(rule->first, rule->last, ports)),
+                  effect_of(rule->rights, enforced(launch)),
+                  detail_of(launch, rule->rights, "allowed, and no other port"));
     }
 }
 
@@ -136,6 +144,7 @@ static void add_expectations(struct prober *prober)
     for (size_t i = 0; i < prober->policy->expectation_count; i++) {
         const struct policy_expectation *expectation = &prober->policy->expectations[i];
         const char *outcome = expectation->allowed ? "allowed" : "denied";
+        char ports[POLICY_PORTS_TEXT];
         enum probe_effect effect =
             expectation->allowed ? PROBE_EFFECT_FULL : effect_of(expectation->rights, enforced(launch));
         char *detail = expectation->allowed ? strdup("tried by landlock-policy test, not at a start")
@@ -143,12 +152,12 @@ static void add_expectations(struct prober *prober)
                                                         "this ABI can deny it; tried by landlock-policy "
                                                         "test");
 
-        policy_rights_short_text(expectation->rights, names);
-        add(prober, &expectation->position,
-            expectation->path
-                ? text_of("expect %s %s %s", outcome, names, expectation->path)
-                : text_of("expect %s %s %u-%u", outcome, names, expectation->first, expectation->last),
-            effect, detail);
+        add_ruled(prober, &expectation->position,
+                  text_of("expect %s %s %s", outcome, policy_rights_short_text(expectation->rights, names),
+                          expectation->path
+                              ? expectation->path
+                              : policy_ports_text(expectation->first, expectation->last, ports)),
+                  effect, detail);
     }
 }
 
@@ -159,10 +168,10 @@ static void add_requirements(struct prober *prober)
     for (size_t i = 0; i < prober->policy->requirement_count; i++) {
         const struct policy_requirement *requirement = &prober->policy->requirements[i];
 
-        add(prober, &requirement->position,
-            requirement->abi ? text_of("require abi %u", requirement->abi)
-                             : text_of("require %s", policy_rights_text(requirement->rights, names)),
-            PROBE_EFFECT_FULL, text_of("Landlock ABI %u has it", prober->launch->abi));
+        add_ruled(prober, &requirement->position,
+                  requirement->abi ? text_of("require abi %u", requirement->abi)
+                                   : text_of("require %s", policy_rights_text(requirement->rights, names)),
+                  PROBE_EFFECT_FULL, text_of("Landlock ABI %u has it", prober->launch->abi));
     }
 }
 
@@ -217,16 +226,17 @@ static void add_audit(struct prober *prober)
     bool has_it = prober->launch->abi >= FIRST_ABI_WITH_AUDIT;
 
     if (prober->policy->audit_position.line)
-        add(prober, &prober->policy->audit_position, strdup(prober->policy->audit ? "audit on" : "audit off"),
-            has_it || !prober->policy->audit ? PROBE_EFFECT_FULL : PROBE_EFFECT_NONE,
-            has_it ? strdup("the kernel does as it says")
-                   : text_of("Landlock ABI %u logs nothing", prober->launch->abi));
+        add_ruled(prober, &prober->policy->audit_position,
+                  strdup(prober->policy->audit ? "audit on" : "audit off"),
+                  has_it || !prober->policy->audit ? PROBE_EFFECT_FULL : PROBE_EFFECT_NONE,
+                  has_it ? strdup("the kernel does as it says")
+                         : text_of("Landlock ABI %u logs nothing", prober->launch->abi));
     if (prober->policy->unrestricted) {
         char names[POLICY_RIGHTS_TEXT];
 
-        add(prober, &prober->policy->unrestricted_position,
-            text_of("unrestricted %s", policy_rights_text(prober->policy->unrestricted, names)),
-            PROBE_EFFECT_FULL, strdup("left out on purpose: open to the program"));
+        add_ruled(prober, &prober->policy->unrestricted_position,
+                  text_of("unrestricted %s", policy_rights_text(prober->policy->unrestricted, names)),
+                  PROBE_EFFECT_FULL, strdup("left out on purpose: open to the program"));
     }
 }
 
@@ -265,7 +275,13 @@ static void add_container(struct prober *prober)
     for (size_t i = 0; i < container->read_only_count; i++)
         add(prober, &container->read_only[i].position,
             text_of("container read-only %s", container->read_only[i].path), effect, strdup(detail));
-    add(prober, &container->writable_position, strdup("container writable ..."), effect, strdup(detail));
+    for (size_t i = 0; i < policy_preset_count; i++)
+        if (container->presets & policy_preset_table[i].bit)
+            add(prober, &container->writable_position,
+                text_of("container writable %s", policy_preset_table[i].name), effect, strdup(detail));
+    for (size_t i = 0; i < container->writable_count; i++)
+        add(prober, &container->writable[i].position,
+            text_of("container writable %s", container->writable[i].path), effect, strdup(detail));
 }
 
 static int compare(const void *left, const void *right)
@@ -277,9 +293,13 @@ static int compare(const void *left, const void *right)
     return (a->position.offset > b->position.offset) - (a->position.offset < b->position.offset);
 }
 
-int probe_statements(const struct launch *launch, struct probe_statements *statements, struct error *error)
+int probe_statements(const struct probe_kernel *kernel, const struct launch *launch,
+                     struct probe_statements *statements, struct error *error)
 {
-    struct prober prober = {.launch = launch, .policy = launch->policy, .statements = statements};
+    struct prober prober = {.launch = launch,
+                            .is_enforcing = !kernel->message,
+                            .policy = launch->policy,
+                            .statements = statements};
 
     add_files(&prober);
     add_requirements(&prober);

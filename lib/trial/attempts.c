@@ -3,11 +3,11 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 /* ---- Opening ---- */
@@ -25,9 +25,10 @@ static int try_read(const struct scene *scene)
     return try_open(scene->subject, O_RDONLY);
 }
 
+/* To append, which is all that some files are open for. */
 static int try_write(const struct scene *scene)
 {
-    return try_open(scene->subject, O_WRONLY);
+    return try_open(scene->subject, O_WRONLY | O_APPEND);
 }
 
 static int try_list(const struct scene *scene)
@@ -61,10 +62,15 @@ static int try_truncate(const struct scene *scene)
 
 enum { NO_PTRACE = 255 };
 
-static void __attribute__((noreturn)) execute_stopped(const char *path)
+/* Whatever becomes of the process that traces it: the program does not run. */
+static void __attribute__((noreturn)) execute_stopped(const char *path, pid_t tracer)
 {
     char *const arguments[] = {(char *)path, NULL}, *const environment[] = {NULL};
+    struct sigaction standard = {.sa_handler = SIG_DFL};
 
+    sigaction(SIGTRAP, &standard, NULL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != tracer)
+        _exit(NO_PTRACE);
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         _exit(NO_PTRACE);
     execve(path, arguments, environment);
@@ -74,13 +80,13 @@ static void __attribute__((noreturn)) execute_stopped(const char *path)
 /* A traced process stops when its execve(2) has succeeded, before the program's first instruction. */
 static int try_execute(const struct scene *scene)
 {
-    pid_t child = fork();
+    pid_t tracer = getpid(), child = fork();
     int status;
 
     if (child < 0)
         return UNTOLD;
     if (child == 0)
-        execute_stopped(scene->subject);
+        execute_stopped(scene->subject, tracer);
     if (waitpid(child, &status, 0) < 0)
         return UNTOLD;
     if (WIFSTOPPED(status)) {
@@ -112,25 +118,25 @@ static int try_ioctl(const struct scene *scene)
 /* ---- Sockets in directories ---- */
 
 /* 0, or the errno; EPROTOTYPE: the socket is of another type. */
-static int connect_as(const char *path, int type)
+static int connect_as(const struct sockaddr_un *address, int type)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     auto_close int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd < 0 || strlen(path) >= sizeof address.sun_path)
-        return fd < 0 ? errno : ENAMETOOLONG;
-    strcpy(address.sun_path, path);
-    return connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? errno : 0;
+    if (fd < 0)
+        return errno;
+    return connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? errno : 0;
 }
 
-/* That nobody listens, or too many wait, is said after Landlock was asked. */
+/* That too many wait is said after Landlock was asked; that nobody listens (ECONNREFUSED), before. */
 static int try_connect(const struct scene *scene)
 {
     static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
-    int failure = EPROTOTYPE;
+    struct sockaddr_un address;
+    auto_close int way = -1;
+    int failure = socket_address(scene->subject, &address, &way) < 0 ? errno : EPROTOTYPE;
 
     for (size_t i = 0; failure == EPROTOTYPE && i < array_size(types); i++)
-        failure = connect_as(scene->subject, types[i]);
+        failure = connect_as(&address, types[i]);
     return failure == EAGAIN ? 0 : failure;
 }
 

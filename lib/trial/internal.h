@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 /* What one trial works with. Texts are malloc'd. */
 struct scene {
@@ -49,6 +50,10 @@ const char *have_file_to_write(struct scene *scene, int *failure);
 const char *have_program(struct scene *scene, int *failure);
 const char *have_device(struct scene *scene, int *failure);
 const char *have_socket(struct scene *scene, int *failure);
+
+/* The address of a socket at an absolute path. One that is too long for it is reached by /proc, through its directory or through
+ * itself, which *fd holds open as long as the address is used; else *fd is left alone. 0, or -1 with errno. */
+int socket_address(const char *path, struct sockaddr_un *address, int *fd);
 
 /* Removes what was made, the subject only if it is the scene's own or was made by the attempt. */
 void clean_scene(struct scene *scene);

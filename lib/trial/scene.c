@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/un.h>
 
-static const char no_memory[] = "out of memory";
+/* How the names of the trial's own begin. */
+#define OWN_NAME ".landlock-policy."
+
+static const char no_memory[] = "out of memory", no_opening[] = "a socket cannot be opened";
 
 /* ---- Names of the trial's own ---- */
 
@@ -15,7 +17,7 @@ static char *own_name(const struct scene *scene, const char *kind)
     const char *folder = scene->trial->path;
     char *name;
 
-    if (asprintf(&name, "%s/.landlock-policy.%d.%u%s", strcmp(folder, "/") ? folder : "", (int)getpid(),
+    if (asprintf(&name, "%s/" OWN_NAME "%d.%u%s", strcmp(folder, "/") ? folder : "", (int)getpid(),
                  scene->number, kind) < 0)
         return NULL;
     return name;
@@ -40,12 +42,24 @@ const char *have_directory(struct scene *scene, int *failure)
     return S_ISDIR(status.st_mode) ? NULL : "it is not a directory";
 }
 
+/* Where nothing can be removed (chattr +a), nothing is made. */
+static bool is_append_only(const char *directory)
+{
+    struct statx status;
+
+    return statx(AT_FDCWD, directory, 0, 0, &status) == 0 && status.stx_attributes & STATX_ATTR_APPEND;
+}
+
 const char *have_name(struct scene *scene, int *failure)
 {
     const char *why_not = have_directory(scene, failure);
 
     if (why_not)
         return why_not;
+    if (is_append_only(scene->trial->path)) {
+        *failure = EPERM;
+        return "what is made in it could not be removed again";
+    }
     scene->subject = own_name(scene, "");
     scene->is_own = true;
     return scene->subject ? NULL : no_memory;
@@ -138,7 +152,18 @@ static bool is_socket(const struct stat *status)
     return S_ISSOCK(status->st_mode);
 }
 
+static bool can_be_opened(const struct stat *status)
+{
+    return !is_socket(status);
+}
+
 typedef bool of_kind(const struct stat *status);
+
+/* One that other trials have made may be gone when it is tried. */
+static bool is_own_name(const char *name)
+{
+    return !strncmp(name, OWN_NAME, strlen(OWN_NAME));
+}
 
 /* Takes the first file of a kind that this process may access in that way, and that no rule names. */
 static bool find_in(struct scene *scene, DIR *folder, of_kind *kind, int mode)
@@ -149,7 +174,8 @@ static bool find_in(struct scene *scene, DIR *folder, of_kind *kind, int mode)
     for (unsigned seen = 0; seen < 10000 && (entry = readdir(folder)); seen++) {
         struct stat status;
 
-        if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !kind(&status) ||
+        if (is_own_name(entry->d_name) ||
+            fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !kind(&status) ||
             is_named(scene->launch, &status) || faccessat(dirfd(folder), entry->d_name, mode, AT_EACCESS) < 0)
             continue;
         if (asprintf(&scene->subject, "%s/%s", strcmp(path, "/") ? path : "", entry->d_name) < 0)
@@ -179,8 +205,8 @@ static const char *use_path(struct scene *scene, of_kind *kind, const char *othe
         *failure = errno;
         return "it cannot be reached";
     }
-    *failure = EINVAL;
-    if (kind && !kind(&status))
+    *failure = kind == can_be_opened ? ENXIO : EINVAL;
+    if (!kind(&status))
         return otherwise;
     scene->size = status.st_size;
     scene->subject = strdup(scene->trial->path);
@@ -205,7 +231,7 @@ static const char *own_or_found(struct scene *scene, int mode, bool own_first, i
 const char *have_file_to_read(struct scene *scene, int *failure)
 {
     return is_directory(scene->trial->path) ? own_or_found(scene, R_OK, false, failure)
-                                            : use_path(scene, NULL, NULL, failure);
+                                            : use_path(scene, can_be_opened, no_opening, failure);
 }
 
 const char *have_file_to_write(struct scene *scene, int *failure)
@@ -214,7 +240,7 @@ const char *have_file_to_write(struct scene *scene, int *failure)
         return own_or_found(scene, W_OK, true, failure);
     return scene->trial->right == POLICY_TRUNCATE
                ? use_path(scene, is_regular, "only a regular file can be truncated", failure)
-               : use_path(scene, NULL, NULL, failure);
+               : use_path(scene, can_be_opened, no_opening, failure);
 }
 
 const char *have_program(struct scene *scene, int *failure)
@@ -228,24 +254,39 @@ const char *have_device(struct scene *scene, int *failure)
 {
     if (!is_directory(scene->trial->path))
         return use_path(scene, is_device, "it is no device", failure);
-    *failure = ENODEV;
-    return find(scene, is_harmless_device, R_OK) ? NULL : "no device in it can be opened";
+    *failure = ENODEV; /* one that can be opened either way: by which, the rules decide */
+    return find(scene, is_harmless_device, R_OK | W_OK) ? NULL : "no device in it can be opened";
 }
 
 /* ---- Sockets ---- */
 
+int socket_address(const char *path, struct sockaddr_un *address, int *fd)
+{
+    const size_t size = sizeof address->sun_path;
+    const char *name = strrchr(path, '/') + 1;
+    bool is_name_long = strlen(name) > size / 2;
+    auto_free char *directory = strndup(path, (size_t)(name - path));
+
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) < size) {
+        strcpy(address->sun_path, path);
+        return 0;
+    }
+    *fd = directory ? open(is_name_long ? path : directory, O_PATH | O_CLOEXEC) : -1;
+    if (is_name_long)
+        snprintf(address->sun_path, size, "/proc/self/fd/%d", *fd);
+    else
+        snprintf(address->sun_path, size, "/proc/self/fd/%d/%s", *fd, name);
+    return *fd < 0 ? -1 : 0;
+}
+
 static int listen_at(const char *name)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address;
+    auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), way = -1;
 
-    if (fd < 0)
+    if (fd < 0 || socket_address(name, &address, &way) < 0)
         return -1;
-    if (strlen(name) >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    strcpy(address.sun_path, name);
     if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 8) < 0)
         return -1;
     return take_fd(&fd);

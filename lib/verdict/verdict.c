@@ -7,7 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-const struct verdict_obstacle_name verdict_obstacle_table[] = {
+const struct name_row verdict_obstacle_table[] = {
     {VERDICT_NOTHING, "nothing", "it is allowed"},
     {VERDICT_LANDLOCK, "landlock", "no line of the policy allows it"},
     {VERDICT_PERMISSIONS, "permissions", "file permissions, or a mount without programs or devices"},
@@ -17,14 +17,6 @@ const struct verdict_obstacle_name verdict_obstacle_table[] = {
     {VERDICT_OTHER, "other", "the kernel answers with another error"},
 };
 const size_t verdict_obstacle_count = array_size(verdict_obstacle_table);
-
-const char *verdict_obstacle_name(enum verdict_obstacle obstacle)
-{
-    for (size_t i = 0; i < verdict_obstacle_count; i++)
-        if (verdict_obstacle_table[i].obstacle == obstacle)
-            return verdict_obstacle_table[i].name;
-    return "";
-}
 
 /* The question, and what is known of the path. */
 struct question {
@@ -49,21 +41,24 @@ static bool cut(char *path)
     return true;
 }
 
-/* What the path leads to, or the nearest directory above it that is there. */
+/* What the path leads to, or the nearest directory above it that is there. Of a link to what is missing, that is one above its
+ * target: realpath(3) leaves in `found` how far it came. */
 static int resolve(struct question *question)
 {
-    auto_free char *path = strdup(question->path);
+    char path[PATH_MAX], found[PATH_MAX] = "";
 
-    if (!path)
-        return -1;
+    snprintf(path, sizeof path, "%s", question->path);
     question->failure = stat(path, &question->status) < 0 ? errno : 0;
-    while (!(question->real = realpath(path, NULL))) {
+    while (!realpath(path, found)) {
         if (errno == ENOMEM)
             return -1;
+        if ((errno == ENOENT || errno == EACCES) && found[0] == '/')
+            strcpy(path, found);
         if (!cut(path))
             break;
     }
-    return question->real || (question->real = strdup("/")) ? 0 : -1;
+    question->real = strdup(found[0] ? found : "/");
+    return question->real ? 0 : -1;
 }
 
 /* ---- The system's part ---- */
@@ -96,7 +91,14 @@ static bool is_of_kind(const struct question *question)
         return S_ISSOCK(mode);
     if (question->right & (POLICY_EXECUTE | POLICY_TRUNCATE))
         return S_ISREG(mode);
-    return !S_ISSOCK(mode); /* which cannot be opened */
+    return !S_ISSOCK(mode); /* which cannot be opened: ENXIO */
+}
+
+static int failure_of_kind(policy_rights right)
+{
+    if (is_on_directory(right))
+        return ENOTDIR;
+    return right & (POLICY_READ_FILE | POLICY_WRITE_FILE) ? ENXIO : EINVAL;
 }
 
 static int access_as(const struct question *question, int mode)
@@ -111,6 +113,14 @@ static bool has_mount_flag(const struct question *question, unsigned long flag)
     return statvfs(question->path, &system) == 0 && system.f_flag & flag;
 }
 
+/* What may only be appended to (chattr +a) is not truncated, and nothing in it removed. */
+static bool is_append_only(const struct question *question)
+{
+    struct statx status;
+
+    return statx(AT_FDCWD, question->path, 0, 0, &status) == 0 && status.stx_attributes & STATX_ATTR_APPEND;
+}
+
 /* An open device, or a request to one, is refused where the mount says nodev. */
 static int ask_file(const struct question *question)
 {
@@ -120,6 +130,34 @@ static int ask_file(const struct question *question)
         failure = access_as(question, W_OK);
     if (!failure && is_device(&question->status) && has_mount_flag(question, ST_NODEV))
         failure = EACCES;
+    if (!failure && question->right == POLICY_TRUNCATE && is_append_only(question))
+        failure = EPERM;
+    return failure;
+}
+
+/* Of the files in it, what holds for all of them. */
+static int ask_for_files(const struct question *question)
+{
+    int failure = access_as(question, X_OK);
+
+    if (!failure && question->right == POLICY_EXECUTE && has_mount_flag(question, ST_NOEXEC))
+        failure = EACCES;
+    if (!failure && question->right == POLICY_TRUNCATE && has_mount_flag(question, ST_RDONLY))
+        failure = EROFS;
+    return failure;
+}
+
+/* The kernel's order: a name is looked up, the mount is asked for writing, then the directory's mode. access(2) has another. */
+static int ask_for_change(const struct question *question)
+{
+    int failure = access_as(question, X_OK);
+
+    if (!failure && has_mount_flag(question, ST_RDONLY))
+        failure = EROFS;
+    if (!failure)
+        failure = access_as(question, W_OK);
+    if (!failure && question->right & (POLICY_REMOVE_DIR | POLICY_REMOVE_FILE) && is_append_only(question))
+        failure = EPERM;
     return failure;
 }
 
@@ -127,12 +165,10 @@ static int ask_directory(const struct question *question)
 {
     if (question->right == POLICY_READ_DIR)
         return access_as(question, R_OK);
-    if (!is_on_directory(question->right))
-        return access_as(question, X_OK);
-    return access_as(question, W_OK | X_OK);
+    return is_on_directory(question->right) ? ask_for_change(question) : ask_for_files(question);
 }
 
-/* The kernel's order: the read-only mount, the directory's mode, then the capability, which the program does not have. */
+/* Last of all the kernel asks for the capability to make a device, which the program does not have. */
 static int ask(const struct question *question)
 {
     int failure = S_ISDIR(question->status.st_mode) ? ask_directory(question) : ask_file(question);
@@ -170,7 +206,7 @@ static void judge_system(const struct question *question, struct verdict *verdic
         return;
     if (is_directory ? false : is_on_directory(question->right) || !is_of_kind(question)) {
         verdict->system_obstacle = VERDICT_KIND;
-        verdict->failure = is_on_directory(question->right) ? ENOTDIR : EINVAL;
+        verdict->failure = failure_of_kind(question->right);
         return;
     }
     verdict->is_undecided = is_directory && !is_on_directory(question->right);
@@ -180,7 +216,7 @@ static void judge_system(const struct question *question, struct verdict *verdic
 
 /* ---- Landlock's part ---- */
 
-/* Rights that the kernel asks for along with one: a program is opened for reading, too, and a request is sent to what is open. */
+/* Rights that the kernel asks for along with one: a program is opened for reading, too. */
 static policy_rights companions_of(policy_rights right)
 {
     return right == POLICY_EXECUTE ? POLICY_READ_FILE : 0;
@@ -189,6 +225,21 @@ static policy_rights companions_of(policy_rights right)
 static const struct launch_grant *grant_of(const struct question *question, policy_rights right)
 {
     return launch_granting(question->launch, question->real, right);
+}
+
+/* A request is sent to what is open: by what right it is, of two that the mode of the device allows, no rule gives. */
+static policy_rights missing_of_opening(const struct question *question)
+{
+    bool is_file = !question->failure && is_device(&question->status);
+    bool may_read = !is_file || access_as(question, R_OK) == 0,
+         may_write = !is_file || access_as(question, W_OK) == 0;
+
+    if (!may_read && !may_write)
+        may_read = may_write = true;
+    if ((may_read && launch_grants(question->launch, question->real, POLICY_READ_FILE)) ||
+        (may_write && launch_grants(question->launch, question->real, POLICY_WRITE_FILE)))
+        return 0;
+    return may_read ? POLICY_READ_FILE : POLICY_WRITE_FILE;
 }
 
 /* Which of the rights that are needed no rule gives. */
@@ -202,10 +253,8 @@ static policy_rights missing_of(const struct question *question)
             missing |= right;
     if (question->right == POLICY_REFER && !(question->launch->handled & POLICY_REFER))
         missing |= POLICY_REFER; /* denied by ABI 1, whatever the rules say */
-    if (question->right == POLICY_IOCTL_DEV &&
-        !launch_grants(question->launch, question->real, POLICY_READ_FILE) &&
-        !launch_grants(question->launch, question->real, POLICY_WRITE_FILE))
-        missing |= POLICY_READ_FILE;
+    if (question->right == POLICY_IOCTL_DEV)
+        missing |= missing_of_opening(question);
     return missing;
 }
 
@@ -225,13 +274,6 @@ static void judge_landlock(const struct question *question, struct verdict *verd
 }
 
 /* ---- The line that would allow it ---- */
-
-static bool is_at_or_below(const char *path, const char *top)
-{
-    size_t length = strcmp(top, "/") ? strlen(top) : 0;
-
-    return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
-}
 
 /* The statement that forbids the line: what is expected to be denied at the path or below, or a private file there. */
 static const struct policy_position *forbidden(const struct question *question, policy_rights rights)
@@ -258,7 +300,7 @@ static const struct policy_position *forbidden(const struct question *question, 
     return NULL;
 }
 
-/* A path as the policy language takes it. */
+/* A path as the policy language takes it. A blank has no escape of its own. */
 static char *quoted(const char *path)
 {
     char *text = NULL;
@@ -270,11 +312,11 @@ static char *quoted(const char *path)
     for (const char *at = path; *at;) {
         size_t length = utf8_sequence(at, strlen(at));
 
-        if (!length || utf8_disturbs(at, length))
+        if (!length || *at == ' ' || utf8_disturbs(at, length))
             for (size_t i = 0; i < (length ? length : 1); i++)
                 fprintf(out, "\\x%02x", (unsigned char)at[i]);
         else
-            fprintf(out, "%s%.*s", strchr("\\\"#$ ", *at) ? "\\" : "", (int)length, at);
+            fprintf(out, "%s%.*s", strchr("\\\"#$", *at) ? "\\" : "", (int)length, at);
         at += length ? length : 1;
     }
     if (fclose(out) == 0)
@@ -288,13 +330,13 @@ static int suggest(const struct question *question, struct verdict *verdict)
     auto_free char *path = NULL;
     char names[POLICY_RIGHTS_TEXT];
 
-    if (!verdict->landlock_denies || verdict->system_obstacle == VERDICT_KIND ||
-        verdict->system_obstacle == VERDICT_MISSING || !(question->launch->handled & verdict->missing))
-        return 0;
+    if (!verdict->landlock_denies || question->failure || verdict->system_obstacle == VERDICT_KIND ||
+        !(question->launch->handled & verdict->missing))
+        return 0; /* what cannot be reached, a rule cannot be for */
     verdict->forbidden_by = forbidden(question, verdict->missing);
     if (verdict->forbidden_by)
         return 0;
-    path = quoted(question->failure ? question->path : question->real);
+    path = quoted(question->real);
     if (!path || asprintf(&verdict->suggestion, "allow %s %s", policy_rights_text(verdict->missing, names),
                           path) < 0) {
         verdict->suggestion = NULL;

@@ -23,15 +23,13 @@ enum verdict_obstacle {
     VERDICT_OTHER      /* whatever else the kernel answers */
 };
 
-/* One row of the table of obstacles. */
-struct verdict_obstacle_name {
-    enum verdict_obstacle obstacle;
-    const char *name; /* in JSON */
-    const char *help;
-};
-extern const struct verdict_obstacle_name verdict_obstacle_table[];
+extern const struct name_row verdict_obstacle_table[];
 extern const size_t verdict_obstacle_count;
-const char *verdict_obstacle_name(enum verdict_obstacle obstacle);
+
+static inline const char *verdict_obstacle_name(enum verdict_obstacle obstacle)
+{
+    return name_in(verdict_obstacle_table, verdict_obstacle_count, (int)obstacle);
+}
 
 /* Of one right at one path or port. */
 struct verdict {
