@@ -47,7 +47,7 @@ static int say_status(const struct options *options, const struct launch *launch
 
 static int dry_run(const struct options *options, struct launch *launch, struct error *error)
 {
-    if (launch_choose_proof(launch, error) < 0)
+    if (launch_check_unprivileged(launch, error) < 0 || launch_choose_proof(launch, error) < 0)
         return -1;
     if (say_status(options, launch, "would-start", error) < 0)
         return -1;

@@ -115,13 +115,18 @@ static void tell_findings(struct checker *checker, json_t *into, const struct po
                               .message = finding->message,
                               .hint = finding->hint});
     }
+    if (findings->dropped && !into)
+        printf("and %zu more warnings\n", findings->dropped);
 }
 
-static int lint_it(struct checker *checker, json_t *into, const struct look *look, struct error *error)
+static int lint_it(struct checker *checker, json_t *into, const struct look *look, size_t *dropped,
+                   struct error *error)
 {
     struct lint_findings findings = {0};
     int result = lint(&look->launch, &findings, error);
 
+    *dropped = findings.dropped;
+    checker->warnings += findings.dropped;
     if (result == 0)
         tell_findings(checker, into, look->launch.policy, &findings);
     lint_free(&findings);
@@ -142,17 +147,18 @@ static int check_one(struct checker *checker, const char *file, struct error *er
 {
     json_t *into = checker->policies ? json_array() : NULL;
     struct look look;
+    size_t dropped = 0;
     int result = look_at_policy(&look, checker->options, file, true, error);
 
     if (result == 0)
-        result = lint_it(checker, into, &look, error);
+        result = lint_it(checker, into, &look, &dropped, error);
     else if (error->code == LAUNCH_POLICY && look.launch.diagnostics.count) {
         tell_diagnostics(checker, into, &look.launch.diagnostics);
         *error = (struct error){0};
         result = 0;
     }
     if (into)
-        add_policy(checker, file, into, look.launch.diagnostics.dropped);
+        add_policy(checker, file, into, dropped + look.launch.diagnostics.dropped);
     look_free(&look);
     return result;
 }
@@ -173,7 +179,7 @@ static int finish(struct checker *checker, struct error *error)
         return 0;
     }
     document = json_object();
-    json_set(document, "policies", checker->policies);
+    json_set(document, "policies", json_incref(checker->policies));
     json_set(document, "errors", json_integer((json_int_t)checker->errors));
     json_set(document, "warnings", json_integer((json_int_t)checker->warnings));
     return put_json(document, error);
@@ -200,17 +206,26 @@ static int know_codes(const char *list, struct error *error)
     }
 }
 
-int check(const struct options *options, struct error *error)
+static int check_all(struct checker *checker, struct error *error)
 {
-    struct checker checker = {.options = options, .policies = options->is_json ? json_array() : NULL};
+    const struct options *options = checker->options;
 
     for (size_t i = 0; i < options->ignored_count; i++)
         if (know_codes(options->ignored[i], error) < 0)
             return -1;
     for (size_t i = 0; i < options->operand_count; i++)
-        if (check_one(&checker, options->operands[i], error) < 0)
+        if (check_one(checker, options->operands[i], error) < 0)
             return -1;
-    if (finish(&checker, error) < 0)
+    return finish(checker, error);
+}
+
+int check(const struct options *options, struct error *error)
+{
+    struct checker checker = {.options = options, .policies = options->is_json ? json_array() : NULL};
+    int result = check_all(&checker, error);
+
+    json_decref(checker.policies);
+    if (result < 0)
         return -1;
     return checker.has_unreadable ? FAILED : checker.errors || checker.warnings ? FINDINGS : FINE;
 }

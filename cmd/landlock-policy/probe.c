@@ -266,7 +266,7 @@ static int look_further(struct findings *found, struct error *error)
 
     if (launch->policy->run && launch_prepare_program(launch, error) < 0)
         return -1;
-    return launch_check_container(launch, error) < 0 ||
+    return launch_check_container(launch, error) < 0 || launch_check_unprivileged(launch, error) < 0 ||
                    probe_statements(&found->kernel, launch, &found->statements, error) < 0
                ? -1
                : 0;

@@ -130,6 +130,11 @@ static struct result judge_denied(const struct trial *trial)
         return (struct result){.outcome = NOT_OK,
                                .note = text_of("it succeeds, although the policy denies it"),
                                .hint = text_of("this kernel does not enforce it: landlock-policy probe")};
+    if (!trial->outside && trial->inside != EACCES && trial->inside != EXDEV)
+        return (struct result){
+            .outcome = NOT_OK,
+            .note = text_of("it fails, and not as Landlock denies: %s", strerror(trial->inside)),
+            .hint = text_of("something else changes there: try it again")};
     return (struct result){
         .outcome = OK,
         .note = trial->outside ? text_of("not only by Landlock: %s", strerror(trial->outside)) : NULL};
@@ -329,7 +334,7 @@ static int put_document(struct tester *tester, struct error *error)
 
     json_set(document, "policy", json_text(tester->options->request.policy_file));
     json_set(document, "abi", json_abi(tester->launch));
-    json_set(document, "tests", tester->tests);
+    json_set(document, "tests", json_incref(tester->tests));
     json_set(document, "passed", json_integer((json_int_t)tester->counts[OK]));
     json_set(document, "failed", json_integer((json_int_t)tester->counts[NOT_OK]));
     json_set(document, "skipped", json_integer((json_int_t)tester->counts[SKIPPED]));
@@ -372,6 +377,7 @@ static int run_prepared(const struct options *options, struct launch *launch, st
         .options = options, .launch = launch, .tests = options->is_json ? json_array() : NULL};
     int status = run(&tester, error);
 
+    json_decref(tester.tests);
     free(tester.points);
     free(tester.trials);
     return status;

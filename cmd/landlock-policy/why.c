@@ -48,7 +48,8 @@ static void put_landlock(const struct launch *launch, const struct answer *answe
     if (verdict->landlock_denies && !(launch->handled & verdict->missing))
         put_reason("Landlock ABI %u denies it, whatever the policy says", launch->abi);
     else if (verdict->landlock_denies)
-        put_reason("Landlock: no line allows %s", policy_rights_text(verdict->missing, names));
+        put_reason("Landlock: no line allows %s%s", policy_rights_text(verdict->missing, names),
+                   verdict->is_of_interpreter ? " on its ELF loader or interpreter" : "");
     else if (!verdict->is_restricted && launch->policy->unrestricted & answer->right)
         put_reason("Landlock: the policy leaves it unrestricted");
     else if (!verdict->is_restricted)
@@ -243,8 +244,10 @@ static int answer_with(const struct options *options, struct look *look, struct 
     if (launch_drop_capabilities(error) < 0)
         return -1;
     status = answer_all(options, &look->launch, answers, error);
-    if (!answers || status < 0)
+    if (!answers || status < 0) {
+        json_decref(answers);
         return status;
+    }
     document = json_object();
     json_set(document, "policy", json_text(options->request.policy_file));
     json_set(document, "abi", json_abi(&look->launch));

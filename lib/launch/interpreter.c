@@ -86,3 +86,12 @@ int check_interpreters(const struct launch *launch, struct error *error)
     }
     return 0;
 }
+
+int launch_check_interpreters(const struct launch *launch, const char *program, struct error *error)
+{
+    struct launch other = *launch;
+
+    other.program = (char *)program;
+    other.directory = AT_FDCWD;
+    return check_interpreters(&other, error);
+}

@@ -200,6 +200,15 @@ bool launch_grants(const struct launch *launch, const char *path, policy_rights 
 const struct launch_grant *launch_granting(const struct launch *launch, const char *path,
                                            policy_rights right);
 
+/* Whether the rules let execve(2) open what it needs beside `program` (absolute): its ELF loader, or a script's interpreter and what
+ * that needs in turn. 0, or -1 and `error` (LAUNCH_NOT_EXECUTABLE, LAUNCH_NOT_FOUND), whose hint ends in the line that would allow it
+ * where the policy does not. */
+int launch_check_interpreters(const struct launch *launch, const char *program, struct error *error);
+
+/* What a launch meets only without capabilities, which it drops: whether the program's directory may be entered and the program
+ * executed. For telling beforehand, after launch_prepare_program(). 0, or -1 and `error`. */
+int launch_check_unprivileged(struct launch *launch, struct error *error);
+
 /* Drops the capabilities as launch_restrict() does, for attempts without the restriction. 0, or -1 and `error`. */
 int launch_drop_capabilities(struct error *error);
 

@@ -129,3 +129,22 @@ int prepare_program(struct launch *launch, struct error *error)
         return -1;
     return check_interpreters(launch, error);
 }
+
+static int check_directory(const struct launch *launch, struct error *error)
+{
+    if (launch->directory == AT_FDCWD || faccessat(launch->directory, ".", X_OK, AT_EACCESS) == 0)
+        return 0;
+    error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path, strerror(errno));
+    return error_hint(error, "UID %u may not enter it", getuid());
+}
+
+int launch_check_unprivileged(struct launch *launch, struct error *error)
+{
+    if (launch_drop_capabilities(error) < 0)
+        return -1;
+    if (check_directory(launch, error) < 0 && fault(launch, &launch->policy->directory.position, error) < 0)
+        return -1;
+    if (!launch->program || check_executable(launch, launch->program, "the program", error) == 0)
+        return 0;
+    return fault(launch, &launch->policy->run_position, error);
+}

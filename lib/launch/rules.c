@@ -163,9 +163,9 @@ static int add_path_rule(struct launch *launch, struct walker *walker, struct ba
 
 static int add_port_rule(struct launch *launch, const struct policy_port_rule *rule, struct error *error)
 {
-    policy_rights rights = rule->rights & launch->handled;
+    policy_rights rights = launch->ruleset >= 0 ? rule->rights & launch->handled : 0;
 
-    for (unsigned port = rule->first; rights && launch->ruleset >= 0 && port <= rule->last; port++)
+    for (unsigned port = rule->first; rights && port <= rule->last; port++)
         if (landlock_allow_port(launch->ruleset, (uint16_t)port, policy_rights_net(rights)) < 0)
             return policy_error(error, LAUNCH_PATH, launch, &rule->position,
                                 "port %u: the kernel takes no rule for it: %s", port, strerror(errno));

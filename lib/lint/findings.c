@@ -20,6 +20,12 @@ void add_finding(struct linter *linter, enum lint_code code, const struct policy
 {
     struct lint_findings *findings = linter->findings;
 
+    if (findings->count == LINT_MAX_FINDINGS) {
+        findings->dropped++;
+        free(message);
+        free(hint);
+        return;
+    }
     if (message && hint &&
         array_reserve(&findings->items, &findings->capacity, findings->count, sizeof *findings->items) == 0) {
         findings->items[findings->count++] = (struct lint_finding){code, *position, message, hint};

@@ -38,9 +38,12 @@ struct lint_finding {
     char *message, *hint; /* the hint says what to do; both may hold names that an attacker chose */
 };
 
+enum { LINT_MAX_FINDINGS = 1000 }; /* kept; the rest is counted */
+
 struct lint_findings {
     struct lint_finding *items;
     size_t count, capacity;
+    size_t dropped; /* beyond LINT_MAX_FINDINGS */
 };
 
 /* Adds what is doubtful about launch->policy, in the order of files and lines. `launch` was prepared by launch_prepare_domain() with

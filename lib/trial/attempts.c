@@ -33,13 +33,13 @@ static int try_write(const struct scene *scene)
 
 static int try_list(const struct scene *scene)
 {
-    return try_open(scene->trial->path, O_RDONLY | O_DIRECTORY);
+    return try_open(scene->subject, O_RDONLY | O_DIRECTORY);
 }
 
 /* ---- Truncating ---- */
 
-/* Beyond the limit on a file's size: Landlock is asked before the limit is looked at (truncate(2): security_path_truncate, then
- * notify_change), and the file stays as it is. */
+/* To a size that no file has, beyond the limit on a file's size: Landlock is asked before the limit is looked at (truncate(2):
+ * security_path_truncate, then notify_change), and the file stays as it is. */
 static int try_truncate(const struct scene *scene)
 {
     struct rlimit old, none;
@@ -52,7 +52,7 @@ static int try_truncate(const struct scene *scene)
     sigaction(SIGXFSZ, &ignore, &before);
     if (setrlimit(RLIMIT_FSIZE, &none) < 0)
         return UNTOLD;
-    failure = truncate(scene->subject, scene->size + ((off_t)1 << 40)) < 0 ? errno : 0;
+    failure = truncate(scene->subject, INT64_MAX) < 0 ? errno : 0;
     setrlimit(RLIMIT_FSIZE, &old);
     sigaction(SIGXFSZ, &before, NULL);
     return failure == EFBIG ? 0 : failure;
@@ -66,37 +66,55 @@ enum { NO_PTRACE = 255 };
 static void __attribute__((noreturn)) execute_stopped(const char *path, pid_t tracer)
 {
     char *const arguments[] = {(char *)path, NULL}, *const environment[] = {NULL};
-    struct sigaction standard = {.sa_handler = SIG_DFL};
 
-    sigaction(SIGTRAP, &standard, NULL);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != tracer)
-        _exit(NO_PTRACE);
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != tracer ||
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 || raise(SIGSTOP) != 0)
         _exit(NO_PTRACE);
     execve(path, arguments, environment);
     _exit(errno);
 }
 
-/* A traced process stops when its execve(2) has succeeded, before the program's first instruction. */
+/* Waits until the traced child has ended, or stops. */
+static bool stops(pid_t child, int *status)
+{
+    while (waitpid(child, status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFSTOPPED(*status);
+}
+
+/* From its first stop on, until its execve(2) has succeeded, before the program's first instruction, or it has ended. Signals that
+ * are sent to it are left out. */
+static bool is_executed(pid_t child, int *status)
+{
+    if (!stops(child, status) ||
+        ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC)) < 0)
+        return false;
+    while (ptrace(PTRACE_CONT, child, NULL, NULL) == 0 && stops(child, status))
+        if (*status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+            return true;
+    return false;
+}
+
 static int try_execute(const struct scene *scene)
 {
     pid_t tracer = getpid(), child = fork();
-    int status;
+    int status = 0;
 
     if (child < 0)
         return UNTOLD;
     if (child == 0)
         execute_stopped(scene->subject, tracer);
-    if (waitpid(child, &status, 0) < 0)
-        return UNTOLD;
-    if (WIFSTOPPED(status)) {
+    if (is_executed(child, &status)) {
         kill(child, SIGKILL);
-        waitpid(child, &status, 0);
+        stops(child, &status);
         return 0;
     }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) == NO_PTRACE)
-        return UNTOLD;
-    return WEXITSTATUS(status) == ENOEXEC ? 0 : WEXITSTATUS(status);
+    if (WIFEXITED(status) && WEXITSTATUS(status) != NO_PTRACE)
+        return WEXITSTATUS(status) == ENOEXEC ? 0 : WEXITSTATUS(status);
+    kill(child, SIGKILL);
+    stops(child, &status);
+    return UNTOLD;
 }
 
 /* ---- Devices ---- */
@@ -131,10 +149,10 @@ static int connect_as(const struct sockaddr_un *address, int type)
 static int try_connect(const struct scene *scene)
 {
     static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
-    struct sockaddr_un address;
-    auto_close int way = -1;
-    int failure = socket_address(scene->subject, &address, &way) < 0 ? errno : EPROTOTYPE;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int failure = EPROTOTYPE;
 
+    strcpy(address.sun_path, scene->subject);
     for (size_t i = 0; failure == EPROTOTYPE && i < array_size(types); i++)
         failure = connect_as(&address, types[i]);
     return failure == EAGAIN ? 0 : failure;
@@ -144,7 +162,7 @@ static int try_connect(const struct scene *scene)
 
 static int try_node(const struct scene *scene, mode_t type, dev_t device)
 {
-    return mknod(scene->subject, type | 0600, device) < 0 ? errno : 0;
+    return mknodat(scene->directory, scene->name, type | 0600, device) < 0 ? errno : 0;
 }
 
 static int try_make_file(const struct scene *scene)
@@ -175,28 +193,28 @@ static int try_make_block(const struct scene *scene)
 
 static int try_make_folder(const struct scene *scene)
 {
-    return mkdir(scene->subject, 0700) < 0 ? errno : 0;
+    return mkdirat(scene->directory, scene->name, 0700) < 0 ? errno : 0;
 }
 
 static int try_make_link(const struct scene *scene)
 {
-    return symlink("nowhere", scene->subject) < 0 ? errno : 0;
+    return symlinkat("nowhere", scene->directory, scene->name) < 0 ? errno : 0;
 }
 
 static int try_remove_file(const struct scene *scene)
 {
-    return unlink(scene->subject) < 0 ? errno : 0;
+    return unlinkat(scene->directory, scene->name, 0) < 0 ? errno : 0;
 }
 
 static int try_remove_folder(const struct scene *scene)
 {
-    return rmdir(scene->subject) < 0 ? errno : 0;
+    return unlinkat(scene->directory, scene->name, AT_REMOVEDIR) < 0 ? errno : 0;
 }
 
 /* EXDEV where refer is missing; EACCES where it is make_reg, which tells nothing. */
 static int try_link(const struct scene *scene)
 {
-    int failure = link(scene->subject, scene->link) < 0 ? errno : 0;
+    int failure = linkat(scene->directory, scene->name, scene->folder, "link", 0) < 0 ? errno : 0;
 
     return failure == EACCES ? UNTOLD : failure;
 }

@@ -10,18 +10,22 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* What one trial works with. Texts are malloc'd. */
+enum { OWN_NAME_SIZE = 40, DESCRIPTOR_PATH_SIZE = 32 };
+
+/*
+ * What one trial works with. A path is looked up once: what it led to then is held by descriptors (O_PATH), and reached by them alone,
+ * so that nothing else can be put in its place before the attempt.
+ */
 struct scene {
     const struct launch *launch;
     const struct trial *trial;
-    char *subject; /* the file or name that is tried */
-    char *other;   /* a second one of the scene's own: the directory of a link's new name */
-    char *link;    /* that new name */
-    bool is_own;   /* the subject was made for the trial */
-    off_t size;    /* of the subject */
-    int socket;    /* that listens at the subject; -1: none */
-    int udp;       /* a bound socket for all trials; -1: there is none */
-    unsigned number;
+    int directory;                      /* what the path leads to, a directory; else -1 */
+    int file;                           /* the file that is tried; -1: there is none */
+    int folder;                         /* one of the scene's own, for a link's new name; -1: none */
+    int socket;                         /* that listens at the file; -1: none */
+    int udp;                            /* a bound socket for all trials; -1: there is none */
+    char subject[DESCRIPTOR_PATH_SIZE]; /* the file, as /proc/self/fd/N */
+    char name[OWN_NAME_SIZE]; /* in the directory, nobody else's: what is made or removed; "": nothing is */
 };
 
 /* How a right is tried. */
@@ -51,11 +55,10 @@ const char *have_program(struct scene *scene, int *failure);
 const char *have_device(struct scene *scene, int *failure);
 const char *have_socket(struct scene *scene, int *failure);
 
-/* The address of a socket at an absolute path. One that is too long for it is reached by /proc, through its directory or through
- * itself, which *fd holds open as long as the address is used; else *fd is left alone. 0, or -1 with errno. */
-int socket_address(const char *path, struct sockaddr_un *address, int *fd);
+/* A scene in which nothing is open and nothing was made. */
+struct scene empty_scene(const struct launch *launch, const struct trial *trial, int udp);
 
-/* Removes what was made, the subject only if it is the scene's own or was made by the attempt. */
+/* Removes what was made, by the scene or by the attempt, and closes what is open. */
 void clean_scene(struct scene *scene);
 
 #endif

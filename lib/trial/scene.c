@@ -1,90 +1,132 @@
 #include "trial/internal.h"
 
 #include <dirent.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 
-/* How the names of the trial's own begin. */
-#define OWN_NAME ".landlock-policy."
+static const char no_opening[] = "a socket cannot be opened", no_reaching[] = "it cannot be reached";
 
-static const char no_memory[] = "out of memory", no_opening[] = "a socket cannot be opened";
+/* Where, in the folder of a scene's own, a link gets its new name. */
+#define FOLDER_SUFFIX ".folder"
 
-/* ---- Names of the trial's own ---- */
-
-/* A name in the directory that nothing else has. */
-static char *own_name(const struct scene *scene, const char *kind)
+struct scene empty_scene(const struct launch *launch, const struct trial *trial, int udp)
 {
-    const char *folder = scene->trial->path;
-    char *name;
-
-    if (asprintf(&name, "%s/" OWN_NAME "%d.%u%s", strcmp(folder, "/") ? folder : "", (int)getpid(),
-                 scene->number, kind) < 0)
-        return NULL;
-    return name;
+    return (struct scene){.launch = launch,
+                          .trial = trial,
+                          .directory = -1,
+                          .file = -1,
+                          .folder = -1,
+                          .socket = -1,
+                          .udp = udp};
 }
 
-static bool is_directory(const char *path)
+/* ---- What the path leads to ---- */
+
+/* Holds it: as the directory, or as the file. NULL, or why not. */
+static const char *look_up(struct scene *scene, int *failure)
 {
     struct stat status;
+    int fd = open(scene->trial->path, O_PATH | O_CLOEXEC);
 
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        *failure = errno;
+        cleanup_close(&fd);
+        return no_reaching;
+    }
+    *(S_ISDIR(status.st_mode) ? &scene->directory : &scene->file) = fd;
+    return NULL;
+}
+
+static void name_descriptor(char path[static DESCRIPTOR_PATH_SIZE], int fd)
+{
+    snprintf(path, DESCRIPTOR_PATH_SIZE, "/proc/self/fd/%d", fd);
 }
 
 const char *have_directory(struct scene *scene, int *failure)
 {
-    struct stat status;
+    const char *why_not = look_up(scene, failure);
 
-    if (stat(scene->trial->path, &status) < 0) {
-        *failure = errno;
-        return "it cannot be reached";
-    }
+    if (why_not)
+        return why_not;
+    name_descriptor(scene->subject, scene->directory);
+    if (scene->directory >= 0)
+        return NULL;
     *failure = ENOTDIR;
-    return S_ISDIR(status.st_mode) ? NULL : "it is not a directory";
+    return "it is not a directory";
 }
 
+typedef bool of_kind(const struct stat *status);
+
+/* The file that the path leads to, if it is of a kind. */
+static const char *use_file(struct scene *scene, of_kind *kind, const char *otherwise, int *failure)
+{
+    struct stat status;
+
+    name_descriptor(scene->subject, scene->file);
+    if (fstat(scene->file, &status) == 0 && kind(&status))
+        return NULL;
+    *failure = otherwise == no_opening ? ENXIO : EINVAL;
+    return otherwise;
+}
+
+/* ---- Names and files of the scene's own ---- */
+
 /* Where nothing can be removed (chattr +a), nothing is made. */
-static bool is_append_only(const char *directory)
+static bool is_append_only(int directory)
 {
     struct statx status;
 
-    return statx(AT_FDCWD, directory, 0, 0, &status) == 0 && status.stx_attributes & STATX_ATTR_APPEND;
+    return statx(directory, "", AT_EMPTY_PATH, 0, &status) == 0 && status.stx_attributes & STATX_ATTR_APPEND;
+}
+
+static const char *choose_name(struct scene *scene, int *failure)
+{
+    uint64_t number;
+
+    *failure = EPERM;
+    if (is_append_only(scene->directory))
+        return "what is made in it could not be removed again";
+    if (getrandom(&number, sizeof number, 0) != sizeof number) {
+        *failure = errno;
+        return "there is no name for it";
+    }
+    snprintf(scene->name, sizeof scene->name, TRIAL_OWN_NAME "%016jx", (uintmax_t)number);
+    return NULL;
 }
 
 const char *have_name(struct scene *scene, int *failure)
 {
     const char *why_not = have_directory(scene, failure);
 
-    if (why_not)
-        return why_not;
-    if (is_append_only(scene->trial->path)) {
-        *failure = EPERM;
-        return "what is made in it could not be removed again";
-    }
-    scene->subject = own_name(scene, "");
-    scene->is_own = true;
-    return scene->subject ? NULL : no_memory;
+    return why_not ? why_not : choose_name(scene, failure);
 }
 
-/* ---- Files of the trial's own ---- */
-
-static int make_file(const char *name, const char *content)
+/* Holds what has just been made under the scene's name. */
+static int hold_own(struct scene *scene)
 {
-    auto_close int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-
-    return fd < 0 ? -1 : write_all(fd, content, strlen(content));
+    scene->file = openat(scene->directory, scene->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (scene->file < 0)
+        return -1;
+    name_descriptor(scene->subject, scene->file);
+    return 0;
 }
 
-/* No program, whatever it begins with: execve(2) says so once it may open it. */
-static const char no_program[] = "landlock-policy: no program\n";
+/* It is no program, whatever it begins with: execve(2) says so once it may open it. */
+static int make_file(struct scene *scene)
+{
+    static const char no_program[] = "landlock-policy: no program\n";
+    auto_close int fd = openat(scene->directory, scene->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+
+    return fd < 0 || write_all(fd, no_program, strlen(no_program)) < 0 ? -1 : hold_own(scene);
+}
 
 const char *have_file_to_remove(struct scene *scene, int *failure)
 {
     const char *why_not = have_name(scene, failure);
 
-    if (why_not)
+    if (why_not || make_file(scene) == 0)
         return why_not;
-    if (make_file(scene->subject, no_program) == 0)
-        return NULL;
     *failure = errno;
     return "nothing can be made in it that could be removed";
 }
@@ -93,29 +135,31 @@ const char *have_folder_to_remove(struct scene *scene, int *failure)
 {
     const char *why_not = have_name(scene, failure);
 
-    if (why_not)
+    if (why_not || mkdirat(scene->directory, scene->name, 0700) == 0)
         return why_not;
-    if (mkdir(scene->subject, 0700) == 0)
-        return NULL;
     *failure = errno;
     return "nothing can be made in it that could be removed";
 }
 
+static int make_folder(struct scene *scene)
+{
+    char name[OWN_NAME_SIZE + sizeof FOLDER_SUFFIX];
+
+    snprintf(name, sizeof name, "%s" FOLDER_SUFFIX, scene->name);
+    if (mkdirat(scene->directory, name, 0700) < 0)
+        return -1;
+    scene->folder = openat(scene->directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return scene->folder < 0 ? -1 : 0;
+}
+
 const char *have_file_to_link(struct scene *scene, int *failure)
 {
-    const char *why_not = have_file_to_remove(scene, failure);
+    const char *why_not = have_name(scene, failure);
 
-    if (why_not)
-        return why_not == no_memory ? why_not : "nothing can be made in it that could be linked";
-    scene->other = own_name(scene, ".folder");
-    if (!scene->other || asprintf(&scene->link, "%s/link", scene->other) < 0) {
-        scene->link = NULL;
-        return no_memory;
-    }
-    if (mkdir(scene->other, 0700) == 0)
-        return NULL;
+    if (why_not || (make_file(scene) == 0 && make_folder(scene) == 0))
+        return why_not;
     *failure = errno;
-    return "no folder can be made in it";
+    return "nothing can be made in it that could be linked";
 }
 
 /* ---- Files that are there ---- */
@@ -157,72 +201,69 @@ static bool can_be_opened(const struct stat *status)
     return !is_socket(status);
 }
 
-typedef bool of_kind(const struct stat *status);
-
 /* One that other trials have made may be gone when it is tried. */
 static bool is_own_name(const char *name)
 {
-    return !strncmp(name, OWN_NAME, strlen(OWN_NAME));
+    return !strncmp(name, TRIAL_OWN_NAME, strlen(TRIAL_OWN_NAME));
 }
 
-/* Takes the first file of a kind that this process may access in that way, and that no rule names. */
-static bool find_in(struct scene *scene, DIR *folder, of_kind *kind, int mode)
+/* What is mounted there need not be as the directory is: read-only, or without programs. */
+static bool is_mount_point(int fd)
 {
-    const char *path = scene->trial->path;
-    struct dirent *entry;
+    struct statx status;
 
-    for (unsigned seen = 0; seen < 10000 && (entry = readdir(folder)); seen++) {
-        struct stat status;
+    return statx(fd, "", AT_EMPTY_PATH, 0, &status) == 0 && status.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
 
-        if (is_own_name(entry->d_name) ||
-            fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !kind(&status) ||
-            is_named(scene->launch, &status) || faccessat(dirfd(folder), entry->d_name, mode, AT_EACCESS) < 0)
-            continue;
-        if (asprintf(&scene->subject, "%s/%s", strcmp(path, "/") ? path : "", entry->d_name) < 0)
-            scene->subject = NULL;
-        scene->size = status.st_size;
-        return scene->subject;
-    }
-    return false;
+/* Holds an entry of the directory, if it is of the kind, may be accessed in that way, and no rule names it. */
+static bool take_entry(struct scene *scene, const char *name, of_kind *kind, int mode)
+{
+    struct stat status;
+    auto_close int fd = -1;
+
+    if (is_own_name(name) || fstatat(scene->directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !kind(&status))
+        return false;
+    fd = openat(scene->directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) < 0 || !kind(&status) || is_named(scene->launch, &status) ||
+        is_mount_point(fd))
+        return false;
+    name_descriptor(scene->subject, fd);
+    if (faccessat(AT_FDCWD, scene->subject, mode, AT_EACCESS) < 0)
+        return false;
+    scene->file = take_fd(&fd);
+    return true;
 }
 
 static bool find(struct scene *scene, of_kind *kind, int mode)
 {
-    DIR *folder = opendir(scene->trial->path);
-    bool is_found = folder && find_in(scene, folder, kind, mode);
+    DIR *entries;
+    struct dirent *entry;
+    bool is_found = false;
+    int fd;
 
-    if (folder)
-        closedir(folder);
+    name_descriptor(scene->subject, scene->directory);
+    fd = open(scene->subject, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    entries = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!entries) {
+        cleanup_close(&fd);
+        return false;
+    }
+    for (unsigned seen = 0; !is_found && seen < 10000 && (entry = readdir(entries)); seen++)
+        is_found = take_entry(scene, entry->d_name, kind, mode);
+    closedir(entries);
     return is_found;
 }
 
-/* The path itself, which is no directory. */
-static const char *use_path(struct scene *scene, of_kind *kind, const char *otherwise, int *failure)
-{
-    struct stat status;
-
-    if (stat(scene->trial->path, &status) < 0) {
-        *failure = errno;
-        return "it cannot be reached";
-    }
-    *failure = kind == can_be_opened ? ENXIO : EINVAL;
-    if (!kind(&status))
-        return otherwise;
-    scene->size = status.st_size;
-    scene->subject = strdup(scene->trial->path);
-    return scene->subject ? NULL : no_memory;
-}
-
-/* In a directory: a file of the trial's own, or one that is there. */
+/* In a directory: a file of the scene's own, or one that is there. */
 static const char *own_or_found(struct scene *scene, int mode, bool own_first, int *failure)
 {
     if (!own_first && find(scene, is_regular, mode))
         return NULL;
-    if (!have_file_to_remove(scene, failure))
+    if (!choose_name(scene, failure) && make_file(scene) == 0)
         return NULL;
-    free(scene->subject);
-    scene->subject = NULL;
-    scene->is_own = false;
+    *failure = scene->name[0] ? errno : *failure;
     if (own_first && find(scene, is_regular, mode))
         return NULL;
     return "no file in it can be tried, and none can be made";
@@ -230,101 +271,104 @@ static const char *own_or_found(struct scene *scene, int mode, bool own_first, i
 
 const char *have_file_to_read(struct scene *scene, int *failure)
 {
-    return is_directory(scene->trial->path) ? own_or_found(scene, R_OK, false, failure)
-                                            : use_path(scene, can_be_opened, no_opening, failure);
+    const char *why_not = look_up(scene, failure);
+
+    if (why_not)
+        return why_not;
+    return scene->directory >= 0 ? own_or_found(scene, R_OK, false, failure)
+                                 : use_file(scene, can_be_opened, no_opening, failure);
 }
 
 const char *have_file_to_write(struct scene *scene, int *failure)
 {
-    if (is_directory(scene->trial->path))
+    const char *why_not = look_up(scene, failure);
+
+    if (why_not)
+        return why_not;
+    if (scene->directory >= 0)
         return own_or_found(scene, W_OK, true, failure);
     return scene->trial->right == POLICY_TRUNCATE
-               ? use_path(scene, is_regular, "only a regular file can be truncated", failure)
-               : use_path(scene, can_be_opened, no_opening, failure);
+               ? use_file(scene, is_regular, "only a regular file can be truncated", failure)
+               : use_file(scene, can_be_opened, no_opening, failure);
 }
 
 const char *have_program(struct scene *scene, int *failure)
 {
-    return is_directory(scene->trial->path)
+    const char *why_not = look_up(scene, failure);
+
+    if (why_not)
+        return why_not;
+    return scene->directory >= 0
                ? own_or_found(scene, X_OK, false, failure)
-               : use_path(scene, is_regular, "only a regular file can be executed", failure);
+               : use_file(scene, is_regular, "only a regular file can be executed", failure);
 }
 
 const char *have_device(struct scene *scene, int *failure)
 {
-    if (!is_directory(scene->trial->path))
-        return use_path(scene, is_device, "it is no device", failure);
+    const char *why_not = look_up(scene, failure);
+
+    if (why_not)
+        return why_not;
+    if (scene->directory < 0)
+        return use_file(scene, is_device, "it is no device", failure);
     *failure = ENODEV; /* one that can be opened either way: by which, the rules decide */
     return find(scene, is_harmless_device, R_OK | W_OK) ? NULL : "no device in it can be opened";
 }
 
 /* ---- Sockets ---- */
 
-int socket_address(const char *path, struct sockaddr_un *address, int *fd)
+/* By the directory's descriptor, whose path is short. */
+static int listen_in(struct scene *scene)
 {
-    const size_t size = sizeof address->sun_path;
-    const char *name = strrchr(path, '/') + 1;
-    bool is_name_long = strlen(name) > size / 2;
-    auto_free char *directory = strndup(path, (size_t)(name - path));
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) < size) {
-        strcpy(address->sun_path, path);
-        return 0;
-    }
-    *fd = directory ? open(is_name_long ? path : directory, O_PATH | O_CLOEXEC) : -1;
-    if (is_name_long)
-        snprintf(address->sun_path, size, "/proc/self/fd/%d", *fd);
-    else
-        snprintf(address->sun_path, size, "/proc/self/fd/%d/%s", *fd, name);
-    return *fd < 0 ? -1 : 0;
-}
-
-static int listen_at(const char *name)
-{
-    struct sockaddr_un address;
-    auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), way = -1;
-
-    if (fd < 0 || socket_address(name, &address, &way) < 0)
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", scene->directory, scene->name);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 8) < 0)
         return -1;
-    if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 8) < 0)
-        return -1;
-    return take_fd(&fd);
+    scene->socket = take_fd(&fd);
+    return hold_own(scene);
 }
 
 const char *have_socket(struct scene *scene, int *failure)
 {
-    if (!is_directory(scene->trial->path))
-        return use_path(scene, is_socket, "it is no socket", failure);
-    if (!have_name(scene, failure)) {
-        scene->socket = listen_at(scene->subject);
-        if (scene->socket >= 0)
-            return NULL;
-    }
+    const char *why_not = look_up(scene, failure);
+
+    if (why_not)
+        return why_not;
+    if (scene->directory < 0)
+        return use_file(scene, is_socket, "it is no socket", failure);
+    why_not = choose_name(scene, failure);
+    if (why_not || listen_in(scene) == 0)
+        return why_not;
     *failure = errno;
     return "no socket can be made in it";
 }
 
 /* ---- Leaving nothing behind ---- */
 
-/* What the name leads to is never followed, and a folder goes only if it is empty. */
-static void remove_name(const char *name)
+static void close_all(struct scene *scene)
 {
-    if (name && unlink(name) < 0 && (errno == EISDIR || errno == EPERM))
-        rmdir(name);
+    int *const fds[] = {&scene->directory, &scene->file, &scene->folder, &scene->socket};
+
+    for (size_t i = 0; i < array_size(fds); i++)
+        if (*fds[i] >= 0)
+            close(take_fd(fds[i]));
 }
 
+/* The names are this scene's alone: nobody could guess them. */
 void clean_scene(struct scene *scene)
 {
-    remove_name(scene->link);
-    remove_name(scene->other);
-    if (scene->is_own)
-        remove_name(scene->subject);
-    cleanup_close(&scene->socket);
-    scene->socket = -1;
-    free(scene->link);
-    free(scene->other);
-    free(scene->subject);
-    scene->link = scene->other = scene->subject = NULL;
-    scene->is_own = false;
+    char folder[OWN_NAME_SIZE + sizeof FOLDER_SUFFIX];
+
+    if (scene->folder >= 0)
+        unlinkat(scene->folder, "link", 0);
+    if (scene->name[0]) {
+        snprintf(folder, sizeof folder, "%s" FOLDER_SUFFIX, scene->name);
+        unlinkat(scene->directory, folder, AT_REMOVEDIR);
+        if (unlinkat(scene->directory, scene->name, 0) < 0 && (errno == EISDIR || errno == EPERM))
+            unlinkat(scene->directory, scene->name, AT_REMOVEDIR);
+    }
+    scene->name[0] = '\0';
+    close_all(scene);
 }

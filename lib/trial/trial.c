@@ -7,19 +7,30 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { DEADLINE_S = 120 }; /* for all attempts inside: one may wait for a file system that does not answer */
+enum {
+    DEADLINE_S = 60, /* for the attempts of one batch: one may wait for a file system that does not answer */
+    MOST_PATHS = 64, /* in a batch: each holds up to four descriptors */
+    MOST_PORTS = 65536 /* in a batch: they hold none */
+};
 
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+/* Signals that end a process, and may be held back until all is clean; those that stop one are not. */
+static const int ending_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,   SIGUSR2, SIGALRM,
+                                     SIGPIPE, SIGPROF, SIGIO,   SIGXCPU, SIGVTALRM, SIGPWR,  SIGSTKFLT};
 
-/* All trials of one run. `results`: shared with the child. */
+/* Of one attempt, in memory that is shared with the children. */
+struct result {
+    int outside, inside;
+};
+
+/* All trials of one run, taken in batches. */
 struct run {
     struct launch *launch;
     struct trial *trials;
-    struct scene *scenes;
-    int *results;
-    size_t count;
+    struct scene *scenes; /* of the batch */
+    struct result *results;
+    size_t first, count; /* the batch */
     int udp;
-    sigset_t before; /* the signal mask, as it was */
+    sigset_t held, before; /* the signals that are held back, and SIGCHLD; the mask as it was */
 };
 
 static const struct attempt *attempt_of(policy_rights right)
@@ -30,7 +41,232 @@ static const struct attempt *attempt_of(policy_rights right)
     return NULL;
 }
 
-/* ---- Outside ---- */
+static struct trial *trial_at(const struct run *run, size_t i)
+{
+    return &run->trials[run->first + i];
+}
+
+/* ---- Making and removing, by this process ---- */
+
+static void prepare(struct run *run, size_t i)
+{
+    struct trial *trial = trial_at(run, i);
+    const struct attempt *attempt = attempt_of(trial->right);
+    int failure = 0;
+
+    if (!attempt)
+        trial->untried = "there is no way to try it";
+    else if (attempt->prepare && !trial->untried)
+        trial->untried = attempt->prepare(&run->scenes[i], &failure);
+    if (trial->untried)
+        trial->outside = trial->inside = failure;
+}
+
+static void prepare_batch(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        run->scenes[i] = empty_scene(run->launch, trial_at(run, i), run->udp);
+        if (!trial_at(run, i)->untried)
+            prepare(run, i);
+    }
+}
+
+static void clean_batch(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++)
+        clean_scene(&run->scenes[i]);
+}
+
+/* ---- Attempting, by a child ---- */
+
+static void __attribute__((noreturn)) attempt_batch(struct run *run, bool is_inside)
+{
+    struct error error = {0};
+
+    if (is_inside && launch_restrict(run->launch, &error) < 0) {
+        text_write_line(STDERR_FILENO, "landlock-policy: ", error.message);
+        if (error.hint[0])
+            text_write_line(STDERR_FILENO, "landlock-policy: hint: ", error.hint);
+        _exit(1);
+    }
+    for (size_t i = 0; i < run->count; i++)
+        if (!trial_at(run, i)->untried)
+            *(is_inside ? &run->results[i].inside : &run->results[i].outside) =
+                attempt_of(trial_at(run, i)->right)->try(&run->scenes[i]);
+    _exit(0);
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* Waits for the child. One that takes too long is killed; so it is when a signal is to end this process, which is held back until
+ * what was made is removed again. */
+static int wait_for(const struct run *run, pid_t child, int *status)
+{
+    time_t deadline = seconds() + DEADLINE_S;
+    int signal = SIGCHLD;
+
+    while (signal == SIGCHLD || (signal < 0 && errno == EINTR)) {
+        struct timespec most = {.tv_sec = deadline - seconds()};
+
+        if (waitpid(child, status, WNOHANG) == child)
+            return 0;
+        if (most.tv_sec <= 0)
+            break;
+        signal = sigtimedwait(&run->held, NULL, &most);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, status, 0);
+    if (signal > 0 && signal != SIGCHLD)
+        raise(signal);
+    return -1;
+}
+
+static int judge_child(int waited, int status, const char *what, struct error *error)
+{
+    if (waited == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (waited < 0)
+        return error_set(error, LAUNCH_SYSTEM, "%s: ended by a signal, or it took longer than %d s", what,
+                         DEADLINE_S);
+    if (WIFSIGNALED(status))
+        return error_set(error, LAUNCH_SYSTEM, "%s: ended by signal %d", what, WTERMSIG(status));
+    return error_set(error, LAUNCH_SYSTEM, "%s: the restriction failed", what);
+}
+
+static int run_child(struct run *run, bool is_inside, struct error *error)
+{
+    const char *what = is_inside ? "trying inside the restriction" : "trying outside of the restriction";
+    int status = 0, waited;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    if (child < 0)
+        return error_set(error, LAUNCH_SYSTEM, "%s: %s", what, strerror(errno));
+    if (child == 0) {
+        sigprocmask(SIG_SETMASK, &run->before, NULL);
+        attempt_batch(run, is_inside);
+    }
+    waited = wait_for(run, child, &status);
+    return judge_child(waited, status, what, error);
+}
+
+/* ---- A batch ---- */
+
+static void take_outside(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        struct trial *trial = trial_at(run, i);
+
+        if (trial->untried)
+            continue;
+        trial->outside = run->results[i].outside;
+        if (trial->outside == UNTOLD)
+            trial->untried = "this system does not let it be tried";
+    }
+}
+
+static void take_inside(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        struct trial *trial = trial_at(run, i);
+
+        if (trial->untried)
+            continue;
+        trial->inside = run->results[i].inside;
+        if (trial->inside == UNTOLD)
+            trial->untried = trial->right == POLICY_REFER ? "a link needs make_reg, too, which is denied"
+                                                          : "inside the restriction it cannot be told";
+    }
+}
+
+/* Everything is made anew for the attempts inside. */
+static int run_batch(struct run *run, struct error *error)
+{
+    int result;
+
+    for (size_t i = 0; i < run->count; i++)
+        run->results[i] = (struct result){UNTOLD, UNTOLD};
+    prepare_batch(run);
+    result = run_child(run, false, error);
+    clean_batch(run);
+    if (result < 0)
+        return -1;
+    take_outside(run);
+    prepare_batch(run);
+    result = run_child(run, true, error);
+    clean_batch(run);
+    if (result == 0)
+        take_inside(run);
+    return result;
+}
+
+/* How many trials from `first` on make a batch. */
+static size_t batch_size(const struct trial *trials, size_t first, size_t count)
+{
+    size_t size = 0, paths = 0;
+
+    while (first + size < count && size < MOST_PORTS && paths < MOST_PATHS)
+        paths += trials[first + size++].path ? 1 : 0;
+    return size;
+}
+
+static bool must_end(const struct run *run)
+{
+    sigset_t pending;
+
+    sigpending(&pending);
+    for (size_t i = 0; i < array_size(ending_signals); i++)
+        if (sigismember(&run->held, ending_signals[i]) && sigismember(&pending, ending_signals[i]))
+            return true;
+    return false;
+}
+
+static int run_batches(struct run *run, size_t count, struct error *error)
+{
+    for (run->first = 0; run->first < count; run->first += run->count) {
+        run->count = batch_size(run->trials, run->first, count);
+        if (run_batch(run, error) < 0)
+            return -1;
+        if (must_end(run))
+            return error_set(error, LAUNCH_SYSTEM, "trying: ended by a signal");
+    }
+    return 0;
+}
+
+/* ---- The whole ---- */
+
+/* Those that are ignored stay so. */
+static void hold_signals(struct run *run)
+{
+    struct sigaction action;
+
+    sigemptyset(&run->held);
+    sigaddset(&run->held, SIGCHLD);
+    for (size_t i = 0; i < array_size(ending_signals); i++)
+        if (sigaction(ending_signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&run->held, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &run->held, &run->before);
+}
+
+static int run_held(struct run *run, size_t count, struct error *error)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+    int result;
+
+    sigaction(SIGCHLD, &standard, &before); /* one that is ignored would let no child be waited for */
+    hold_signals(run);
+    result = run_batches(run, count, error);
+    sigprocmask(SIG_SETMASK, &run->before, NULL);
+    sigaction(SIGCHLD, &before, NULL);
+    return result;
+}
 
 static int bound_udp_socket(void)
 {
@@ -42,167 +278,36 @@ static int bound_udp_socket(void)
     return take_fd(&fd);
 }
 
-static void prepare(const struct attempt *attempt, struct scene *scene, struct trial *trial)
+static size_t largest_batch(const struct trial *trials, size_t count)
 {
-    int failure = 0;
+    size_t largest = 1;
 
-    trial->untried = attempt->prepare ? attempt->prepare(scene, &failure) : NULL;
-    if (trial->untried)
-        trial->outside = trial->inside = failure;
-}
-
-/* The attempt as this process is, then everything anew for the one inside. */
-static void try_outside(struct run *run, size_t i)
-{
-    struct trial *trial = &run->trials[i];
-    const struct attempt *attempt = attempt_of(trial->right);
-    struct scene *scene = &run->scenes[i];
-
-    *scene = (struct scene){
-        .launch = run->launch, .trial = trial, .socket = -1, .udp = run->udp, .number = (unsigned)i};
-    if (!attempt) {
-        trial->untried = "there is no way to try it";
-        return;
+    for (size_t first = 0, size; first < count; first += size) {
+        size = batch_size(trials, first, count);
+        largest = size > largest ? size : largest;
     }
-    prepare(attempt, scene, trial);
-    if (trial->untried)
-        return;
-    trial->outside = attempt->try(scene);
-    if (trial->outside == UNTOLD)
-        trial->untried = "this system does not let it be tried";
-    clean_scene(scene);
-    if (!trial->untried)
-        prepare(attempt, scene, trial);
-}
-
-/* ---- Inside ---- */
-
-static void __attribute__((noreturn)) try_inside(struct run *run)
-{
-    struct error error = {0};
-
-    if (launch_restrict(run->launch, &error) < 0) {
-        text_write_line(STDERR_FILENO, "landlock-policy: ", error.message);
-        if (error.hint[0])
-            text_write_line(STDERR_FILENO, "landlock-policy: hint: ", error.hint);
-        _exit(1);
-    }
-    for (size_t i = 0; i < run->count; i++)
-        if (!run->trials[i].untried)
-            run->results[i] = attempt_of(run->trials[i].right)->try(&run->scenes[i]);
-    _exit(0);
-}
-
-static void take_results(struct run *run)
-{
-    for (size_t i = 0; i < run->count; i++) {
-        struct trial *trial = &run->trials[i];
-
-        if (trial->untried)
-            continue;
-        trial->inside = run->results[i];
-        if (trial->inside == UNTOLD)
-            trial->untried = trial->right == POLICY_REFER ? "a link needs make_reg, too, which is denied"
-                                                          : "inside the restriction it cannot be told";
-    }
-}
-
-/* Waits for the child. One that takes too long is killed; so it is when a signal is to end this process, which is held back until
- * what was made is removed again. */
-static int wait_for(pid_t child, const sigset_t *awaited, int *status)
-{
-    time_t deadline = time(NULL) + DEADLINE_S;
-    int signal = SIGCHLD;
-
-    while (signal == SIGCHLD || (signal < 0 && errno == EINTR)) {
-        struct timespec most = {.tv_sec = deadline - time(NULL)};
-
-        if (waitpid(child, status, WNOHANG) == child)
-            return 0;
-        if (most.tv_sec <= 0)
-            break;
-        signal = sigtimedwait(awaited, NULL, &most);
-    }
-    kill(child, SIGKILL);
-    waitpid(child, status, 0);
-    if (signal > 0 && signal != SIGCHLD)
-        raise(signal);
-    return -1;
-}
-
-static int judge_child(int waited, int status, struct error *error)
-{
-    if (waited == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    if (waited < 0)
-        return error_set(error, LAUNCH_SYSTEM,
-                         "trying inside the restriction: it was ended, or took longer than %d s", DEADLINE_S);
-    if (WIFSIGNALED(status))
-        return error_set(error, LAUNCH_SYSTEM, "trying inside the restriction: ended by signal %d",
-                         WTERMSIG(status));
-    return error_set(error, LAUNCH_SYSTEM, "trying inside the restriction: the restriction failed");
-}
-
-static int run_inside(struct run *run, const sigset_t *awaited, struct error *error)
-{
-    pid_t child;
-    int status = 0, waited;
-
-    fflush(NULL);
-    child = fork();
-    if (child < 0)
-        return error_set(error, LAUNCH_SYSTEM, "trying inside the restriction: %s", strerror(errno));
-    if (child == 0) {
-        sigprocmask(SIG_SETMASK, &run->before, NULL);
-        try_inside(run);
-    }
-    waited = wait_for(child, awaited, &status);
-    return judge_child(waited, status, error);
-}
-
-/* ---- The whole ---- */
-
-static int run_trials(struct run *run, struct error *error)
-{
-    struct sigaction standard = {.sa_handler = SIG_DFL}, before;
-    sigset_t held;
-    int result;
-
-    sigemptyset(&held);
-    sigaddset(&held, SIGCHLD);
-    for (size_t i = 0; i < array_size(ending_signals); i++)
-        sigaddset(&held, ending_signals[i]);
-    sigaction(SIGCHLD, &standard, &before); /* one that is ignored would let no child be waited for */
-    sigprocmask(SIG_BLOCK, &held, &run->before);
-    for (size_t i = 0; i < run->count; i++)
-        try_outside(run, i);
-    result = run_inside(run, &held, error);
-    for (size_t i = 0; i < run->count; i++)
-        clean_scene(&run->scenes[i]);
-    sigprocmask(SIG_SETMASK, &run->before, NULL);
-    sigaction(SIGCHLD, &before, NULL);
-    if (result == 0)
-        take_results(run);
-    return result;
+    return largest;
 }
 
 int trial_run(struct launch *launch, struct trial *trials, size_t count, struct error *error)
 {
-    size_t size = (count + 1) * sizeof(int);
-    struct run run = {.launch = launch, .trials = trials, .count = count};
-    auto_free void *scenes = run.scenes = calloc(count + 1, sizeof *run.scenes);
+    size_t most = largest_batch(trials, count), size = most * sizeof(struct result);
+    struct run run = {.launch = launch, .trials = trials};
+    auto_free void *scenes = run.scenes = calloc(most, sizeof *run.scenes);
     auto_close int udp = run.udp = bound_udp_socket();
     int result;
 
+    if (faccessat(AT_FDCWD, "/proc/self/fd", X_OK, AT_EACCESS) < 0) {
+        error_set(error, LAUNCH_SYSTEM, "trying: /proc/self/fd: %s", strerror(errno));
+        return error_hint(error, "mount /proc");
+    }
     run.results = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!scenes || run.results == MAP_FAILED) {
         if (run.results != MAP_FAILED)
             munmap(run.results, size);
         return error_set(error, LAUNCH_SYSTEM, "trying: %s", strerror(ENOMEM));
     }
-    for (size_t i = 0; i < count; i++)
-        run.results[i] = UNTOLD;
-    result = run_trials(&run, error);
+    result = run_held(&run, count, error);
     munmap(run.results, size);
     return result;
 }

@@ -4,8 +4,9 @@
  *
  * Nothing is left behind. What a right makes or removes is a file of the attempt's own, with a name that begins with
  * ".landlock-policy."; a file that was there is opened and closed, never emptied, changed or run: a truncation is asked for beyond
- * the limit on file sizes, a program is stopped by ptrace(2) before its first instruction and ended. What a caller can see of it is
- * a directory's time, and a device, FIFO or socket that was opened.
+ * the limit on file sizes, a program is stopped by ptrace(2) before its first instruction and ended. Where nothing can be
+ * removed (chattr +a), nothing is made. What a caller can see of it is a directory's time, a device, FIFO or socket that was opened,
+ * and, on OverlayFS, that a file opened for writing was copied up.
  *
  * A right on a directory is tried there; a right on files that is asked of a directory, on a file in it: one of the attempt's own
  * where it can make one, else one that is there and no rule names.
@@ -14,6 +15,9 @@
 #define TRIAL_H
 
 #include "launch/launch.h"
+
+/* How the names begin of what a trial makes. */
+#define TRIAL_OWN_NAME ".landlock-policy."
 
 /* One right at one path or port. */
 struct trial {

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 const struct name_row verdict_obstacle_table[] = {
@@ -196,6 +198,14 @@ static enum verdict_obstacle obstacle_of(int failure)
     }
 }
 
+/* Where the kernel has rules of its own, on other processes above all (ptrace(2)). */
+static bool is_in_proc(const struct question *question)
+{
+    struct statfs system;
+
+    return statfs(question->path, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
 static void judge_system(const struct question *question, struct verdict *verdict)
 {
     bool is_directory = !question->failure && S_ISDIR(question->status.st_mode);
@@ -209,7 +219,8 @@ static void judge_system(const struct question *question, struct verdict *verdic
         verdict->failure = failure_of_kind(question->right);
         return;
     }
-    verdict->is_undecided = is_directory && !is_on_directory(question->right);
+    verdict->is_undecided =
+        (is_directory && !is_on_directory(question->right)) || (!is_directory && is_in_proc(question));
     verdict->failure = ask(question);
     verdict->system_obstacle = obstacle_of(verdict->failure);
 }
@@ -222,9 +233,23 @@ static policy_rights companions_of(policy_rights right)
     return right == POLICY_EXECUTE ? POLICY_READ_FILE : 0;
 }
 
+/* Where a directory on the way may not be searched, by the texts alone: the rule was opened before capabilities were dropped. */
+static const struct launch_grant *grant_by_text(const struct question *question, policy_rights right)
+{
+    for (size_t i = 0; question->failure == EACCES && i < question->launch->grant_count; i++) {
+        const struct launch_grant *grant = &question->launch->grants[i];
+
+        if (grant->rights & right && grant->rule && is_at_or_below(question->path, grant->rule->path))
+            return grant;
+    }
+    return NULL;
+}
+
 static const struct launch_grant *grant_of(const struct question *question, policy_rights right)
 {
-    return launch_granting(question->launch, question->real, right);
+    const struct launch_grant *grant = launch_granting(question->launch, question->real, right);
+
+    return grant ? grant : grant_by_text(question, right);
 }
 
 /* A request is sent to what is open: by what right it is, of two that the mode of the device allows, no rule gives. */
@@ -275,6 +300,31 @@ static void judge_landlock(const struct question *question, struct verdict *verd
 
 /* ---- The line that would allow it ---- */
 
+/* Whether the path, or a directory above it, is the file that was asked about, by whatever name: bind mounts and hard links give it
+ * several. */
+static bool leads_through(const struct question *question, const char *path)
+{
+    char ancestor[PATH_MAX];
+    struct stat status;
+
+    snprintf(ancestor, sizeof ancestor, "%s", path);
+    do {
+        if (stat(ancestor, &status) == 0 && status.st_ino == question->status.st_ino &&
+            status.st_dev == question->status.st_dev)
+            return true;
+    } while (cut(ancestor));
+    return false;
+}
+
+/* Whether to allow what was asked about would open `path`, too. */
+static bool would_open(const struct question *question, const char *path)
+{
+    auto_free char *real = realpath(path, NULL);
+
+    return is_at_or_below(path, question->real) || (real && is_at_or_below(real, question->real)) ||
+           (!question->failure && leads_through(question, real ? real : path));
+}
+
 /* The statement that forbids the line: what is expected to be denied at the path or below, or a private file there. */
 static const struct policy_position *forbidden(const struct question *question, policy_rights rights)
 {
@@ -282,21 +332,14 @@ static const struct policy_position *forbidden(const struct question *question, 
 
     for (size_t i = 0; i < policy->expectation_count; i++) {
         const struct policy_expectation *expectation = &policy->expectations[i];
-        auto_free char *real = expectation->path ? realpath(expectation->path, NULL) : NULL;
 
         if (!expectation->allowed && expectation->path && expectation->rights & rights &&
-            (is_at_or_below(expectation->path, question->real) ||
-             (real && is_at_or_below(real, question->real))))
+            would_open(question, expectation->path))
             return &expectation->position;
     }
-    for (size_t i = 0; i < policy->private_count; i++) {
-        auto_free char *real = realpath(policy->privates[i].path, NULL);
-
-        if (rights & (POLICY_READ_FILE | POLICY_WRITE_FILE) &&
-            (is_at_or_below(policy->privates[i].path, question->real) ||
-             (real && is_at_or_below(real, question->real))))
+    for (size_t i = 0; rights & (POLICY_READ_FILE | POLICY_WRITE_FILE) && i < policy->private_count; i++)
+        if (would_open(question, policy->privates[i].path))
             return &policy->privates[i].position;
-    }
     return NULL;
 }
 
@@ -345,6 +388,28 @@ static int suggest(const struct question *question, struct verdict *verdict)
     return 0;
 }
 
+/* ---- What execve(2) opens beside the program ---- */
+
+/* A program whose ELF loader or interpreter is not allowed is not executed: the launcher tells so with the line that is missing. */
+static int judge_interpreter(const struct question *question, struct verdict *verdict)
+{
+    static const char line[] = "allow execute,read_file ";
+    struct error error = {0};
+    const char *suggestion;
+
+    if (question->right != POLICY_EXECUTE || verdict->landlock_denies || verdict->system_obstacle ||
+        S_ISDIR(question->status.st_mode) ||
+        launch_check_interpreters(question->launch, question->real, &error) == 0)
+        return 0;
+    suggestion = strstr(error.hint, line);
+    if (!suggestion)
+        return 0;
+    verdict->landlock_denies = verdict->is_of_interpreter = true;
+    verdict->missing = POLICY_EXECUTE | POLICY_READ_FILE;
+    verdict->suggestion = strdup(suggestion);
+    return verdict->suggestion ? 0 : -1;
+}
+
 int verdict_of_path(const struct launch *launch, policy_rights right, const char *path,
                     struct verdict *verdict, struct error *error)
 {
@@ -357,7 +422,7 @@ int verdict_of_path(const struct launch *launch, policy_rights right, const char
     if (result == 0) {
         judge_system(&question, verdict);
         judge_landlock(&question, verdict);
-        result = suggest(&question, verdict);
+        result = suggest(&question, verdict) < 0 ? -1 : judge_interpreter(&question, verdict);
     }
     if (result < 0)
         return error_set(error, LAUNCH_SYSTEM, "looking at %s: out of memory", path);

@@ -36,7 +36,9 @@ struct verdict {
     bool is_allowed;      /* neither Landlock nor the system is in the way */
     bool is_restricted;   /* this ABI restricts the right, and the policy does not leave it out */
     bool landlock_denies; /* whatever else there is in the way */
-    bool is_undecided;    /* a right on files, asked of a directory: the file's own permissions decide, too */
+    bool
+        is_undecided; /* a right on files, asked of a directory: the file's own permissions decide, too; or a file of /proc */
+    bool is_of_interpreter; /* what is missing and suggested is for the program's ELF loader or interpreter */
     enum verdict_obstacle obstacle;        /* Landlock's first */
     enum verdict_obstacle system_obstacle; /* the one that would be there without Landlock */
     int failure;                           /* the errno of the system's obstacle; 0: it has none */

@@ -9,6 +9,7 @@ import concurrent.futures
 import dataclasses
 import json
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -138,6 +139,15 @@ class ContainerTest(unittest.TestCase):
         return path
 
     @classmethod
+    def derive(cls, tag, *lines, **files):
+        """Builds an image on the mypy image: lines of a Dockerfile, and the files that these copy, by name without a dot."""
+        folder = cls.folder()
+        for name, content in files.items():
+            (folder / name).write_text(content)
+        (folder / "Dockerfile").write_text("\n".join(("FROM mypy", *lines, "")))
+        return cls.docker.build(folder, tag)
+
+    @classmethod
     def policy(cls, text):
         """Options that bring a policy into the container, read-only, and its path there: the supplied one with `text` before it."""
         file = cls.folder(0o755, prefix="policy.") / "test.policy"
@@ -173,6 +183,16 @@ class ContainerTest(unittest.TestCase):
         self.assertEqual(outcome.status and outcome.status["event"], "starting", outcome)
         if out is not None:
             self.assertEqual((outcome.out, outcome.err), (out, ""))
+
+    def assert_findings(self, findings, wanted):
+        """What the message and the hint of each must match: it is there once, and there are no others."""
+        left = list(findings)
+        for message, hint in wanted:
+            matching = [finding for finding in left
+                        if re.search(message, finding["message"]) and re.search(hint, finding["hint"], re.DOTALL)]
+            self.assertEqual(len(matching), 1, f"of {message!r} with {hint!r} in {findings}")
+            left.remove(matching[0])
+        self.assertEqual(left, [])
 
     def assert_refused(self, outcome, reason):
         """Nothing ran: the launcher says so, Docker's own 125 has no status line."""

@@ -12,7 +12,9 @@ CAUSES = {"landlock-old-seccomp": r"a seccomp profile that is too old to know La
           "landlock-blocked": r"a seccomp profile blocks its system calls \(EPERM\)$"}
 
 
-class SeccompTest(ContainerTest):
+class Profiles:
+    """Of a container test: profiles made of the daemon's own."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -36,14 +38,20 @@ class SeccompTest(ContainerTest):
         return {"defaultAction": "SCMP_ACT_ALLOW",
                 "syscalls": [{"names": sorted(LANDLOCK), "action": "SCMP_ACT_ERRNO", "errnoRet": error}]}
 
-    def test_landlock_is_kept_from_it(self):
+    def hiding(self):
+        """Profiles that keep Landlock from a container: what they are, the options, and the launcher's reason."""
         newer = {"memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node"}  # runc answers ENOSYS to what is beyond all
         for name, profile, reason in (("an old Docker's default profile", self.without(LANDLOCK | newer), "landlock-old-seccomp"),
                                       ("a profile that answers ENOSYS", self.refusing(ENOSYS), "landlock-old-seccomp"),
                                       ("a default profile without the calls", self.without(LANDLOCK), "landlock-blocked"),
                                       ("a profile that answers EPERM", self.refusing(EPERM), "landlock-blocked")):
+            yield name, self.profile(profile), reason
+
+
+class SeccompTest(Profiles, ContainerTest):
+    def test_landlock_is_kept_from_it(self):
+        for name, options, reason in self.hiding():
             with self.subTest(name):
-                options = self.profile(profile)
                 outcome = self.launch(CODE, **options)
                 self.assert_refused(outcome, reason)
                 self.assertEqual(outcome.status["abi"], 0)

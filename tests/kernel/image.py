@@ -1,6 +1,6 @@
 """The initramfs that a virtual machine boots: busybox, runc, the image of the container, and the scenarios.
 
-The image is what the launcher, its helper and Python need, taken from this machine, and what `cmake --install` installs.
+The image is what the commands, the launcher's helper and Python need, taken from this machine, and what `cmake --install` installs.
 """
 
 import os
@@ -66,10 +66,14 @@ def make_image(root):
     (root / "tmp").chmod(0o1777)  # a tmpfs on it takes that over
     add_python(root)
     subprocess.run(["cmake", "--install", BUILD], env={**os.environ, "DESTDIR": os.fspath(root)}, stdout=subprocess.DEVNULL, check=True)
-    add_libraries(root, root / "usr/libexec/landlock-exec/check-container")
+    for program in ("usr/libexec/landlock-exec/check-container", "usr/bin/landlock-policy"):
+        add_libraries(root, root / program)
     add_program(root, "/usr/bin/attempt", HELPERS / "attempt")
+    add_program(root, "/usr/bin/sh", "/bin/busybox")
+    add(root, "/usr/lib/os-release")
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
-    shutil.copy(HERE / "attempts.policy", root / POLICIES)
+    for policy in HERE.glob("*.policy"):
+        shutil.copy(policy, root / POLICIES)
 
 
 def make_tree(root):

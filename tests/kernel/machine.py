@@ -24,7 +24,8 @@ DEADLINE = 300  # seconds that one boot may take; the longest takes about 40 whe
 AT_ONCE = 2
 
 QEMU = ("setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg", "-smp", "1", "-m", "1024", "-nodefaults",
-        "-no-user-config", "-display", "none", "-no-reboot", "-append", "console=ttyS0 quiet panic=-1 mitigations=off")
+        "-no-user-config", "-display", "none", "-no-reboot")
+COMMAND_LINE = "console=ttyS0 quiet panic=-1 mitigations=off"
 
 
 @dataclasses.dataclass
@@ -47,15 +48,19 @@ class Result:
 
 
 class Machine:
-    def __init__(self, release, runs, initramfs, folder):
-        self.release = release
-        self.folder = Path(folder) / release
+    """`system`: the release of a kernel, and what its command line has besides, if anything."""
+
+    def __init__(self, system, runs, initramfs, folder):
+        self.system = system
+        release, _, parameters = system.partition(" ")
+        self.folder = Path(folder) / system
         self.folder.mkdir()
         for name in ("console", "results"):
             (self.folder / name).touch()  # QEMU takes its time, and may not start at all
         self.started = time.monotonic()
         kernel = KERNELS / release
-        self.process = subprocess.Popen([*QEMU, "-kernel", kernel / "vmlinuz", "-initrd", self.initramfs(kernel, runs, initramfs),
+        self.process = subprocess.Popen([*QEMU, "-kernel", kernel / "vmlinuz", "-append", f"{COMMAND_LINE} {parameters}",
+                                         "-initrd", self.initramfs(kernel, runs, initramfs),
                                          "-serial", f"file:{self.folder}/console", "-serial", f"file:{self.folder}/results"],
                                         stdin=subprocess.DEVNULL)
 
@@ -78,7 +83,7 @@ class Machine:
         if self.process.poll() is not None:
             return True
         if self.seconds > DEADLINE:
-            raise RuntimeError(f"Linux {self.release} does not end in {DEADLINE} seconds:\n{self.console()}")
+            raise RuntimeError(f"Linux {self.system} does not end in {DEADLINE} seconds:\n{self.console()}")
         return False
 
     def console(self):
@@ -89,7 +94,7 @@ class Machine:
             with tarfile.open(self.folder / "results") as archive:
                 files = {entry.name.removeprefix("./"): archive.extractfile(entry).read() for entry in archive if entry.isfile()}
         except tarfile.TarError as error:
-            raise RuntimeError(f"Linux {self.release} hands over no results ({error}):\n{self.console()}") from None
+            raise RuntimeError(f"Linux {self.system} hands over no results ({error}):\n{self.console()}") from None
         return {run: self.result(files, run) for run in sorted({name.partition("/")[0] for name in files})}
 
     @staticmethod
@@ -113,14 +118,14 @@ def work_folder():
 
 
 def boot(machines, initramfs, folder, tell=lambda machine: None):
-    """Boots each kernel, {release: runs}, in this order. Gives {release: {run: Result}}; `tell` hears of each that has ended."""
+    """Boots each system, {system: runs}, in this order. Gives {system: {run: Result}}; `tell` hears of each that has ended."""
     waiting, running, results = list(machines.items()), [], {}
     try:
         while waiting or running:
             while waiting and len(running) < AT_ONCE:
                 running.append(Machine(*waiting.pop(0), initramfs, folder))
             for machine in [machine for machine in running if machine.has_ended()]:
-                results[machine.release] = machine.results()
+                results[machine.system] = machine.results()
                 running.remove(machine)
                 tell(machine)
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What runs in the containers: each scenario is Docker's OCI configuration, a command line and what the container reads.
+"""What runs in the containers: each scenario is Docker's OCI configuration, a command line and what the container reads. One runs outside.
 
 The configuration is the one that dockerd wrote for a real `docker run` with the supplied options, or with one of the departures; only
 the command line, where things lie, and the hook that belongs to the daemon are others.
@@ -25,6 +25,7 @@ DEPARTURES = {
     "several": {"user": "--user 0:0", "root": "", "another": "--mount type=bind,source={chat}/another,target=/another"},
 }
 
+PROBE = ("landlock-policy", "probe", "--format", "json")
 LAUNCHER = ("landlock-exec", "--status-fd", "2", "--policy")
 PYTHON = (*LAUNCHER, POLICY, "--", "python3", SCRIPT)
 
@@ -107,16 +108,24 @@ ATTEMPTS = (
 )
 RENAME = "rename /sandbox/new /sandbox/folder/new"  # the last: what ABI 1 always denies (EXDEV), and later ones can allow
 
+# What landlock-policy is asked: subcommand and policy, by name. All in one container, for most of a scenario's time is the container's;
+# behind each answer its exit status.
+QUESTIONS = {"probe": ("probe", POLICY), "expectations": ("test", POLICY), "network": ("test", "/etc/landlock-exec/network.policy")}
+ASK = "; ".join(f"landlock-policy {subcommand} --format json {policy}; printf '\\f%s\\f' $?" for subcommand, policy in QUESTIONS.values())
+
 ATTEMPT = ("/usr/bin/attempt", *" , ".join([*(row[0] for row in ATTEMPTS), RENAME]).split())
 BESIDE_NEIGHBOUR = ("python3", "-c", NEIGHBOUR)
 
-# By name: the departure (None: the supplied configuration), the command line, and what it reads.
+# By name: the departure (None: the supplied configuration), the command line, and what it reads (None: it runs in no container).
 SCENARIOS = {
     "python": (None, PYTHON, CODE),
     "attempts": (None, (*BESIDE_NEIGHBOUR, *LAUNCHER, "/etc/landlock-exec/attempts.policy", "--", *ATTEMPT), ""),
     "unrestricted": (None, (*BESIDE_NEIGHBOUR, *ATTEMPT), ""),  # for comparison, without the launcher
     **{departure: (departure, PYTHON, CODE) for departure in DEPARTURES},
     "another chat": ("another chat", PYTHON, CODE_ON_ANOTHER),
+    "answers": (None, ("sh", "-c", ASK), ""),
+    "probe several": ("several", (*PROBE, POLICY), ""),
+    "probe outside": (None, PROBE, None),
 }
 
 
@@ -186,5 +195,8 @@ def add_scenarios(tree, configurations):
     for name, (departure, command, data) in SCENARIOS.items():
         folder = tree / "scenarios" / name
         folder.mkdir()
+        if data is None:
+            (folder / "command").write_text(" ".join(command))
+            continue
         (folder / "config.json").write_text(json.dumps(settle(configurations[departure], command)))
         (folder / "input").write_text(data, encoding="utf-8")

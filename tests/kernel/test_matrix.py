@@ -1,25 +1,35 @@
-"""The launcher, its helper and the shipped policies in Docker's container on real kernels, and on one that seems to be older.
+"""The launcher, its helper, landlock-policy and the shipped policies in Docker's container on real kernels, and on one that seems to be
+older.
 
 All machines run first, two at a time; the tests look at what came of it. The environment: BUILD (the build that is installed),
 SANDBOX_HELPERS (attempt, abi_supervisor), CACHE_DIRECTORY (kernels, Docker's data).
 """
 
+import dataclasses
 import itertools
+import json
+import re
 import sys
 import time
 import unittest
 
 from image import make_tree, pack
 from machine import boot, work_folder
-from scenarios import ATTEMPTS, DEPARTURES, RENAME, TRIED, TRIED_ON_ANOTHER, add_scenarios, configurations
+from scenarios import ATTEMPTS, DEPARTURES, QUESTIONS, RENAME, TRIED, TRIED_ON_ANOTHER, add_scenarios, configurations
 
-# Linux, and its Landlock ABI. The longest first.
-KERNELS = {"7.3": 11, "6.1": 2, "5.10": 0, "6.12": 6, "6.19": 7, "7.0": 8, "7.1": 9, "7.2": 10}
+# Linux, perhaps with a parameter that leaves Landlock out, and its Landlock ABI. The longest first.
+DISABLED = "6.12 lsm=yama"
+KERNELS = {"7.3": 11, "6.1": 2, "5.10": 0, DISABLED: 0, "6.12": 6, "6.19": 7, "7.0": 8, "7.1": 9, "7.2": 10}
+# Where there is no Landlock: the launcher's reason, what landlock-policy probe calls it, and what both say and advise.
+WITHOUT = {"5.10": ("landlock-missing", "not-built", r"kernel 5\.10\.\S+ is not built with it, .*\(ENOSYS\)$", "^use a kernel of 5.13 or newer"),
+           DISABLED: ("landlock-disabled", "disabled", r"it is not enabled at boot \(EOPNOTSUPP\)$",
+                      r"^add landlock to the list in the host's kernel parameter lsm= ")}
 OLD = (1, 2)  # ABIs that cannot stop truncation: the container is checked
 SUPERVISED = (1, 2, 3, 4, 5)  # ABIs that no Debian kernel has, and 2 for comparison, by the supervisor
 SUPERVISOR = "7.3"
 
 # What each ABI began to restrict, in the order of the status line.
+ALWAYS_RESTRICTED = 13  # rights of ABI 1; refer is denied by it, too, and can be allowed from ABI 2 on
 RESTRICTED_FROM = {"truncate": 3, "ioctl_dev": 5, "resolve_unix": 9, "bind_tcp": 4, "connect_tcp": 4, "bind_udp": 10,
                    "connect_send_udp": 10, "abstract_unix_socket": 6, "signal": 6}
 
@@ -40,8 +50,9 @@ UNTOUCHED = {"kept": b"content\n"}  # a chat's directory as init makes it
 
 def scenarios_of(abi):
     """Each departure is tried on ABI 2, all together on ABI 1; from ABI 3 on they are let pass, and only another chat's files matter."""
-    others = {0: ["unrestricted"], 1: ["attempts", "several"], 2: ["attempts", *DEPARTURES]}
-    return ["python", *others.get(abi, ["attempts", "another chat"])]
+    others = {0: ["unrestricted", "probe outside"], 1: ["attempts", "several", "probe several"],
+              2: ["attempts", *DEPARTURES, "probe several"]}
+    return ["python", "answers", *others.get(abi, ["attempts", "another chat"])]
 
 
 def runs():
@@ -72,8 +83,13 @@ def setUpModule():
         add_scenarios(folder / "tree", configurations(folder / "chat"))
         pack(folder / "tree", folder / "initramfs")
         tell(f"the image and Docker's configurations: {time.monotonic() - started:.1f} s")
-        SYSTEMS = systems(boot(runs(), folder / "initramfs", folder, lambda done: tell(f"Linux {done.release}: {done.seconds:.1f} s")))
+        SYSTEMS = systems(boot(runs(), folder / "initramfs", folder, lambda done: tell(f"Linux {done.system}: {done.seconds:.1f} s")))
     tell(f"in all: {time.monotonic() - started:.1f} s")
+
+
+def anonymous(result):
+    """Without what a probe tells of the kernel itself: its release, and the errata that it fixes."""
+    return dataclasses.replace(result, out=re.sub(r'^    "(release|errata)": .*\n', "", result.out, flags=re.MULTILINE))
 
 
 def tell(text):
@@ -110,9 +126,18 @@ class Kernel(unittest.TestCase):
             self.assertEqual(sorted(results), sorted(scenarios_of(abi)), name)
 
     def test_without_landlock(self):
-        for _, _, result in self.of("python", [0]):
-            self.assert_refused(result, "landlock-missing")
-            self.assertIn("Sandbox requires enabled Landlock ABI 1 or newer: ", result.status["message"])
+        """Nothing runs, nothing is tried, and the launcher says why as landlock-policy does."""
+        for release, (reason, _, message, hint) in WITHOUT.items():
+            with self.subTest(release):
+                _, results = SYSTEMS[f"Linux {release}"]
+                self.assert_refused(results["python"], reason)
+                told = results["python"].status
+                self.assertRegex(told["message"], "Sandbox requires enabled Landlock ABI 1 or newer: .*" + message)
+                self.assertRegex(told["hint"], hint)
+                (_, refused), other = self.answer(results["answers"], "expectations"), self.answer(results["answers"], "network")
+                self.assertEqual((refused, other), ("", (2, "")))
+                self.assertEqual(results["answers"].err.splitlines(), [f"landlock-policy: {told['message']}",
+                                                                       f"landlock-policy: hint: {told['hint']}"] * 2)
 
     def test_python(self):
         """Code from standard input runs in /sandbox and leaves its files there; what is not its own is denied."""
@@ -156,9 +181,98 @@ class Kernel(unittest.TestCase):
                     self.assertTrue(all("docker run: " in finding["hint"] for finding in findings), findings)
 
     def test_the_supervisor_is_like_the_real_kernel(self):
-        """All that came of each scenario is the same, byte for byte: so ABI 1, 3, 4 and 5 are tried, too."""
+        """All that came of each scenario is the same, byte for byte: so ABI 1, 3, 4 and 5 are tried, too. Only the probe names the kernel."""
         (_, real), (_, supervised) = SYSTEMS["Linux 6.1"], SYSTEMS["ABI 2, supervised"]
-        self.assertEqual(real, supervised)
+        for name, result in supervised.items():
+            with self.subTest(name):
+                self.assertEqual(anonymous(real[name]), anonymous(result))
+
+    # ---- landlock-policy ----
+
+    def answer(self, result, question):
+        """Exit status and output of one of QUESTIONS."""
+        self.assertEqual((result.code, result.chat, result.another), (0, UNTOUCHED, UNTOUCHED))
+        *words, rest = result.out.split("\f")
+        self.assertEqual((len(words), rest), (2 * len(QUESTIONS), ""), result)
+        at = 2 * list(QUESTIONS).index(question)
+        return int(words[at + 1]), words[at]
+
+    def answers(self, question):
+        """On each system with Landlock: its name, ABI, exit status and document."""
+        for name, abi, result in self.of("answers"):
+            code, out = self.answer(result, question)
+            self.assertEqual(result.err, "")
+            yield name, abi, code, json.loads(out)
+
+    def test_probe(self):
+        """What this ABI restricts, and that the container is what the policy describes; a launch would start, and does: see above."""
+        for name, abi, code, document in self.answers("probe"):
+            with self.subTest(name):
+                kernel = document["kernel"]
+                self.assertEqual((kernel["landlock"], kernel["abi"], kernel["seccomp"], kernel["message"]), ("enforced", abi, True, None))
+                self.assertEqual(kernel["open"], [right for right, first in RESTRICTED_FROM.items() if abi < first])
+                self.assertEqual(len(kernel["restricted"]), ALWAYS_RESTRICTED + (abi > 1) + len(RESTRICTED_FROM) - len(kernel["open"]))
+                self.assertEqual((document["container"], document["refusals"]), ({"state": "checked", "findings": []}, []))
+                self.assertEqual((code, document["fit"], document["advice"]), (0, True, None))
+                self.assertEqual({statement["effect"] for statement in document["statements"]}, {"full", "none", *(["part"] if abi in OLD else [])})
+
+    def probe(self, result, code):
+        self.assertEqual((result.code, result.err, result.chat, result.another), (code, "", UNTOUCHED, UNTOUCHED), result)
+        return json.loads(result.out)
+
+    def test_probe_without_landlock(self):
+        """Why there is none, in the container and out of it, where no seccomp filter can be to blame; and what to do."""
+        for release, (reason, state, message, hint) in WITHOUT.items():
+            _, results = SYSTEMS[f"Linux {release}"]
+            code, out = self.answer(results["answers"], "probe")
+            inside, outside = json.loads(out), self.probe(results["probe outside"], 1)
+            self.assertEqual((code, [refusal["reason"] for refusal in inside["refusals"]]), (1, [reason]))
+            for document, is_filtered in ((inside, True), (outside, False)):
+                with self.subTest(release, is_filtered=is_filtered):
+                    kernel = document["kernel"]
+                    self.assertEqual((kernel["landlock"], kernel["abi"], kernel["seccomp"], kernel["restricted"]), (state, None, is_filtered, []))
+                    self.assertRegex(kernel["message"], message)
+                    self.assertRegex(kernel["hint"], hint)
+                    self.assertEqual((document["fit"], document["advice"]), (False, kernel["hint"]))
+
+    def test_probe_of_a_departure(self):
+        """It is refused, with all that is wrong, and the first is what to do."""
+        for name, _, result in self.of("probe several", OLD):
+            with self.subTest(name):
+                document = self.probe(result, 1)
+                found = document["container"]["findings"]
+                self.assertEqual([any(text in finding["message"] for text in FINDINGS["several"]) for finding in found],
+                                 [True] * len(FINDINGS["several"]))
+                self.assertEqual((document["container"]["state"], document["fit"], document["advice"]), ("refused", False, found[0]["hint"]))
+                self.assertEqual([refusal["reason"] for refusal in document["refusals"]], ["container"])
+                self.assertEqual({statement["effect"] for statement in document["statements"]
+                                  if statement["statement"].startswith("container ")}, {"refused"})
+
+    def test_expectations_of_the_shipped_policy(self):
+        """All hold, on every ABI. On ABI 1 and 2 truncation is the container's business, which was checked."""
+        for name, abi, code, document in self.answers("expectations"):
+            with self.subTest(name):
+                self.assertEqual([test for test in document["tests"] if test["outcome"] == "not ok"], [])
+                self.assertEqual((code, document["abi"], document["failed"]), (0, {"kernel": abi, "used": abi}, 0))
+                self.assertGreater(document["passed"], 50)
+                skipped = [(test["expected"], test["right"], test["path"]) for test in document["tests"] if test["outcome"] == "skipped"]
+                self.assertEqual(skipped, [("denied", "truncate", path) for path in ("/", "/etc", "/usr/lib")] if abi in OLD else [])
+
+    def test_rights_of_newer_abis(self):
+        """Each is denied at one place and allowed at another, for real, from its ABI on. Before, what is expected to be denied is not,
+        and that is told."""
+        for name, abi, code, document in self.answers("network"):
+            with self.subTest(name):
+                wanted = {}
+                for right in ("bind_tcp", "connect_tcp", "bind_udp", "connect_send_udp", "resolve_unix", "ioctl_dev"):
+                    is_restricted = abi >= RESTRICTED_FROM[right]
+                    wanted["allowed", right] = ("ok", "it succeeds", "it succeeds", None, None)
+                    wanted["denied", right] = ("ok", "it succeeds", "Permission denied", None, None) if is_restricted else (
+                        "not ok", "it succeeds", "it succeeds", f"Landlock ABI {abi} cannot restrict it",
+                        f"refuse to run on such a kernel: require {right}")
+                self.assertEqual({(test["expected"], test["right"]): tuple(test[key] for key in ("outcome", "outside", "inside", "message", "hint"))
+                                  for test in document["tests"]}, wanted)
+                self.assertEqual((code, document["failed"]), (int(abi < 10), sum(outcome == "not ok" for outcome, *_ in wanted.values())))
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ static void a_suggested_line_is_one_of_the_language(void **state)
         {"tab\tnew\nline", "tab\\x09new\\x0aline"},
         {"\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb", "\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"},
         {"\xff\xd1", "\\xff\\xd1"},
-        {"\xe2\x80\xaetxt", "\\xe2\\x80\\xaetxt"},
+        {"\xe2\x80\x8btxt", "\\xe2\\x80\\x8btxt"},
         {"*", "*"},
     };
     struct fixture *fixture = *state;

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 enum {
     ROUNDS = 280,
@@ -329,6 +330,16 @@ static bool is_unforeseen(const struct trial *trial)
     return trial->right == POLICY_RESOLVE_UNIX && trial->outside == ECONNREFUSED;
 }
 
+/* Whatever file it is: the mount of the directory says so. */
+static bool must_fail(const struct trial *trial)
+{
+    struct statvfs system;
+
+    return statvfs(trial->path, &system) == 0 &&
+           ((trial->right == POLICY_EXECUTE && system.f_flag & ST_NOEXEC) ||
+            (trial->right == POLICY_TRUNCATE && system.f_flag & ST_RDONLY));
+}
+
 static void compare_system(const struct round *round, const struct trial *trial,
                            const struct verdict *verdict)
 {
@@ -337,6 +348,8 @@ static void compare_system(const struct round *round, const struct trial *trial,
     if (verdict->is_undecided) {
         if (verdict->system_obstacle != VERDICT_NOTHING && !trial->outside)
             say(round, trial, verdict, "undecided, and said to fail");
+        if (verdict->system_obstacle == VERDICT_NOTHING && must_fail(trial))
+            say(round, trial, verdict, "undecided, and it must fail");
         return;
     }
     if (verdict->failure != trial->outside)
@@ -553,6 +566,7 @@ static void run_part(const struct part *part)
     struct error error = {0};
 
     dup3(STDERR_FILENO, CHILD_REPORT_FD, O_CLOEXEC);
+    must(newest > 0);
     tree.is_roots = may_become_user();
     snprintf(tree.top, sizeof tree.top, "%.*s/tree", PATH_MAX / 2, part->base);
     must(mkdir(tree.top, 0755) == 0);

@@ -65,7 +65,7 @@ static void make_name(struct dice *dice, char name[static NAME_MAX + 1])
         "${dollar}",    "#hash",
         "tab\t",        "new\nline",
         "\x80\xff",     "no-break\xc2\xa0space",
-        "\xe2\x80\xae", "*",
+        "\xe2\x80\x8b", "*",
         "comma,list",   "~",
     };
     static unsigned number;
@@ -175,9 +175,7 @@ static void make_file(struct tree *tree, struct dice *dice, const char *path)
         make_socket(dice, path);
     else if (kind < 3)
         need_done(mkfifo(path, 0600), "mkfifo", path);
-    else if (kind >= 5 || !tree->is_roots)
-        make_regular(dice, path);
-    else if (make_device(dice, path))
+    else if (kind < 5 && tree->is_roots && make_device(dice, path))
         tree->has_devices = true;
     else
         make_regular(dice, path);
@@ -201,7 +199,7 @@ static void make_one_file(struct tree *tree, struct dice *dice, const char *dire
 /* From one directory to a file, both below the top: up to the top, and down again. */
 static char *relative(const struct tree *tree, const char *directory, const char *target)
 {
-    char *text = calloc(1, 2 * PATH_MAX);
+    char *text = calloc(2, PATH_MAX);
 
     if (!text)
         give_up("memory for", target);
