@@ -74,7 +74,9 @@ static void put_system(const struct answer *answer)
                    verdict->system_obstacle == VERDICT_READ_ONLY ? "a read-only mount"
                                                                  : strerror(verdict->failure));
     if (verdict->is_undecided)
-        put_reason("of files in it; their own permissions decide, too");
+        put_reason(verdict->is_in_proc ? "in /proc the kernel has rules of its own, on other processes above "
+                                         "all"
+                                       : "of files in it; their own permissions decide, too");
 }
 
 static void put_advice(const struct launch *launch, const struct verdict *verdict)

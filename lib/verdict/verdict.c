@@ -219,8 +219,8 @@ static void judge_system(const struct question *question, struct verdict *verdic
         verdict->failure = failure_of_kind(question->right);
         return;
     }
-    verdict->is_undecided =
-        (is_directory && !is_on_directory(question->right)) || (!is_directory && is_in_proc(question));
+    verdict->is_in_proc = !is_directory && is_in_proc(question);
+    verdict->is_undecided = verdict->is_in_proc || (is_directory && !is_on_directory(question->right));
     verdict->failure = ask(question);
     verdict->system_obstacle = obstacle_of(verdict->failure);
 }
@@ -368,13 +368,21 @@ static char *quoted(const char *path)
     return NULL;
 }
 
+/* A rule for it would hold for that process alone, which is not the program's. */
+static bool is_of_one_process(const struct verdict *verdict)
+{
+    const char *real = verdict->real;
+
+    return verdict->is_in_proc && !strncmp(real, "/proc/", 6) && real[6] >= '1' && real[6] <= '9';
+}
+
 static int suggest(const struct question *question, struct verdict *verdict)
 {
     auto_free char *path = NULL;
     char names[POLICY_RIGHTS_TEXT];
 
     if (!verdict->landlock_denies || question->failure || verdict->system_obstacle == VERDICT_KIND ||
-        !(question->launch->handled & verdict->missing))
+        !(question->launch->handled & verdict->missing) || is_of_one_process(verdict))
         return 0; /* what cannot be reached, a rule cannot be for */
     verdict->forbidden_by = forbidden(question, verdict->missing);
     if (verdict->forbidden_by)

@@ -38,6 +38,7 @@ struct verdict {
     bool landlock_denies; /* whatever else there is in the way */
     bool
         is_undecided; /* a right on files, asked of a directory: the file's own permissions decide, too; or a file of /proc */
+    bool is_in_proc;        /* a file of /proc, where the kernel has rules of its own */
     bool is_of_interpreter; /* what is missing and suggested is for the program's ELF loader or interpreter */
     enum verdict_obstacle obstacle;        /* Landlock's first */
     enum verdict_obstacle system_obstacle; /* the one that would be there without Landlock */
