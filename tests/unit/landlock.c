@@ -371,7 +371,7 @@ static const struct answer answers[] = {
     {EOPNOTSUPP, LANDLOCK_DISABLED, "it is not enabled at boot (EOPNOTSUPP)", "lsm="},
     {EPERM, LANDLOCK_BLOCKED, "a seccomp profile blocks its system calls (EPERM)", "seccomp profile"},
     {0, LANDLOCK_NOT_ENFORCED, "the system calls are accepted but enforce nothing", "real Linux kernel"},
-    {EFAULT, LANDLOCK_FAILED, "the kernel answers Bad address", ""},
+    {EFAULT, LANDLOCK_FAILED, "the kernel answers Bad address", "kernel's log"},
 };
 
 /* Sets a filter that does `action` for one system call. Returns what seccomp(2) returned. */
