@@ -3,13 +3,16 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
 enum {
-    DEADLINE_S = 60, /* for the attempts of one batch: one may wait for a file system that does not answer */
-    MOST_PATHS = 64, /* in a batch: each holds up to four descriptors */
+    DEADLINE_S = 60,  /* for the attempts of one batch: one may wait for a file system that does not answer */
+    MOST_PATHS = 64,  /* in a batch, where there are descriptors for it */
+    PATHS_NEED = 4,   /* descriptors each */
+    OTHERS_NEED = 16, /* descriptors, beside those of the batch */
     MOST_PORTS = 65536 /* in a batch: they hold none */
 };
 
@@ -207,12 +210,23 @@ static int run_batch(struct run *run, struct error *error)
     return result;
 }
 
+static size_t most_paths(void)
+{
+    struct rlimit limit;
+    size_t most;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < OTHERS_NEED + PATHS_NEED)
+        return 1;
+    most = (limit.rlim_cur - OTHERS_NEED) / PATHS_NEED;
+    return most < MOST_PATHS ? most : MOST_PATHS;
+}
+
 /* How many trials from `first` on make a batch. */
 static size_t batch_size(const struct trial *trials, size_t first, size_t count)
 {
-    size_t size = 0, paths = 0;
+    size_t size = 0, paths = 0, most = most_paths();
 
-    while (first + size < count && size < MOST_PORTS && paths < MOST_PATHS)
+    while (first + size < count && size < MOST_PORTS && paths < most)
         paths += trials[first + size++].path ? 1 : 0;
     return size;
 }

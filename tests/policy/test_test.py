@@ -473,7 +473,7 @@ class Verdicts(TestTest):
         rights = "read_file,make_reg,make_dir,remove_file,refer"
         folders = [self.make_folder(f"d/{number}", owner=ORDINARY) for number in range(150)]
         text = f"allow {rights} {self.d}\n" + "".join(f"expect allowed {rights} {folder}\n" for folder in folders)
-        tests = self.results_of(text, wrapper=("/bin/sh", "-c", 'ulimit -n 300; exec "$@"', "sh"))
+        tests = self.results_of(text, wrapper=("/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"))
         self.assertEqual((len(tests), {test["outcome"] for test in tests}), (750, {"ok"}), [test for test in tests if test["outcome"] != "ok"][:3])
 
     def test_definitions_and_includes(self):
