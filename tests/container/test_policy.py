@@ -215,22 +215,31 @@ class ProbeTest(Profiles, PolicyTest):
 
     def test_departures(self):
         """Where the container must be checked, all that is amiss is told, each with what restores it, and the first is what to do.
-        Elsewhere it is told, too, and a launch would start."""
+        Elsewhere it is told, too, and a launch would start, unless another user may not enter the chat's directory."""
         cases = [(changes, options) for _, changes, _ in DEPARTURES for options in (["--max-abi", "2"], [])]
         answers = iter(together(lambda case: self.both_probes(*case[1], **case[0]), cases))
         for name, _, findings in DEPARTURES:
             for is_checked in (True, False):
                 code, document, lines = next(answers)
+                is_another = any(message.startswith("^the user is not UID 1000 but real UID") for message, _ in findings)
                 with self.subTest(name, is_checked=is_checked):
-                    self.assertEqual(code, int(is_checked))
+                    self.assertEqual(code, int(is_checked or is_another))
                     self.assert_container_told(document, lines, findings)
                     told = document["container"]["findings"]
-                    self.assertEqual([refusal["reason"] for refusal in document["refusals"]], ["container"] * is_checked)
-                    self.assert_to_do(document, lines, told[0]["hint"] if is_checked else None)
+                    self.assertEqual([refusal["reason"] for refusal in document["refusals"]],
+                                     ["container"] * is_checked + ["path"] * is_another)
+                    self.assert_to_do(document, lines, told[0]["hint"] if is_checked else
+                                      document["refusals"][0]["hint"] if is_another else None)
                     self.assertEqual(sum(line.startswith("refused       container: ") for line in lines), is_checked)
                     self.assertEqual(sum(line.startswith("not needed    container: ") for line in lines), not is_checked)
                     self.assertEqual({statement["effect"] for statement in document["statements"]
                                       if statement["statement"].startswith("container ")}, {"refused" if is_checked else "none"})
+
+    def test_the_launcher_refuses_another_user_as_it_was_told(self):
+        for user in ("0", "1001"):
+            outcome = self.launch("print('ran')", user=f"--user {user}")
+            self.assert_refused(outcome, "path")
+            self.assertIn("directory /sandbox: Permission denied", outcome.status["message"])
 
     def assert_container_told(self, document, lines, findings):
         told = document["container"]["findings"]
