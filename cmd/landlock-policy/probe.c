@@ -298,7 +298,7 @@ static int probe_policy(const struct options *options, struct findings *found, s
 
 int probe(const struct options *options, struct error *error)
 {
-    struct look look;
+    struct look look = {0};
     struct findings found = {.look = options->request.policy_file ? &look : NULL};
     int status = probe_kernel(&found.kernel, error);
 
