@@ -67,6 +67,10 @@ void put_coloured(enum colour colour, const char *text);
 /* Writes `text` and blanks up to `width` characters; what is longer stays whole. */
 void put_column(const char *text, size_t width);
 
+/* A line: a label in a column of its own, and a text. */
+enum { LABEL_WIDTH = 14 };
+void put_fact(const char *label, const char *text);
+
 /* "FILE:LINE:COLUMN" of a position; to be freed. NULL: out of memory. */
 char *position_text(const struct policy *policy, const struct policy_position *position);
 

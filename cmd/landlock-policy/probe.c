@@ -36,14 +36,7 @@ static policy_rights open_rights(policy_rights rights)
 
 /* ---- Text ---- */
 
-enum { LABEL = 14, EFFECT = 9, PLACE = 34 };
-
-static void put_fact(const char *label, const char *text)
-{
-    put_column(label, LABEL);
-    put_text(text);
-    putchar('\n');
-}
+enum { EFFECT = 9, PLACE = 34 };
 
 static void put_kernel(const struct probe_kernel *kernel)
 {
@@ -52,7 +45,7 @@ static void put_kernel(const struct probe_kernel *kernel)
     snprintf(text, sizeof text, "%s %s", kernel->release, kernel->machine);
     put_fact("kernel", text);
     put_fact("seccomp", kernel->is_filtered ? "a filter is on this process" : "no filter");
-    put_column("landlock", LABEL);
+    put_column("landlock", LABEL_WIDTH);
     put_coloured(kernel->message ? RED : GREEN, probe_landlock_name(kernel->landlock));
     if (kernel->abi)
         printf(", ABI %u (this build knows up to %d)", kernel->abi, POLICY_NEWEST_ABI);
@@ -80,7 +73,7 @@ static void put_rights(policy_rights rights)
     put_fact("restricted", rights ? policy_rights_short_text(rights, names) : "nothing");
     if (!rights)
         return;
-    put_column("open", LABEL);
+    put_column("open", LABEL_WIDTH);
     for (size_t i = 0; i < policy_right_count; i++)
         if (policy_right_table[i].bit & open) {
             printf("%s%s (ABI %u)", separator, policy_right_table[i].name, policy_right_table[i].abi);
@@ -136,7 +129,7 @@ static void put_refusals(const struct look *look)
         auto_free char *place =
             fault->position.line ? position_text(look->launch.policy, &fault->position) : NULL;
 
-        put_column(probe_refuses(&look->launch, fault) ? "refused" : "not needed", LABEL);
+        put_column(probe_refuses(&look->launch, fault) ? "refused" : "not needed", LABEL_WIDTH);
         if (place) {
             put_text(place);
             fputs(": ", stdout);
@@ -158,7 +151,7 @@ static void put_probe(const struct options *options, const struct findings *foun
         put_refusals(found->look);
     }
     putchar('\n');
-    put_column("to do", LABEL);
+    put_column("to do", LABEL_WIDTH);
     put_coloured(found->is_fit ? GREEN : BOLD, found->advice ? found->advice
                                                : found->look ? "nothing: a launch would start"
                                                              : "nothing: Landlock can be used here");

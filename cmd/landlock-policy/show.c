@@ -32,14 +32,7 @@ static struct sight see(const struct look *look, const struct policy_path_rule *
 
 /* ---- Text ---- */
 
-enum { LABEL = 14, STATE = 12, RIGHTS = 36, SUBJECT = 32 };
-
-static void put_fact(const char *label, const char *text)
-{
-    put_column(label, LABEL);
-    put_text(text);
-    putchar('\n');
-}
+enum { STATE = 12, RIGHTS = 36, SUBJECT = 32 };
 
 static void put_names(const char *label, policy_rights rights)
 {
@@ -106,7 +99,7 @@ static void put_rules(const struct look *look)
 
 static void put_words(const char *label, const char *const *words, size_t count)
 {
-    put_column(label, LABEL);
+    put_column(label, LABEL_WIDTH);
     for (size_t i = 0; i < count; i++) {
         fputs(i ? " " : "", stdout);
         put_text(words[i]);
@@ -116,7 +109,7 @@ static void put_words(const char *label, const char *const *words, size_t count)
 
 static void put_environment(const struct policy *policy)
 {
-    put_column("environment", LABEL);
+    put_column("environment", LABEL_WIDTH);
     for (size_t i = 0; i < policy->kept_count; i++) {
         fputs(i ? " " : "keep ", stdout);
         put_text(policy->kept[i].name);
@@ -141,7 +134,7 @@ static void put_paths(const char *label, const struct policy_path *paths, size_t
 
 static void put_container(const struct policy_container *container)
 {
-    put_column("container", LABEL);
+    put_column("container", LABEL_WIDTH);
     if (!container->is_described) {
         puts("not described");
         return;

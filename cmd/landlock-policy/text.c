@@ -36,6 +36,13 @@ void put_column(const char *text, size_t width)
     printf("%*s", characters < width ? (int)(width - characters) : 1, "");
 }
 
+void put_fact(const char *label, const char *text)
+{
+    put_column(label, LABEL_WIDTH);
+    put_text(text);
+    putchar('\n');
+}
+
 char *position_text(const struct policy *policy, const struct policy_position *position)
 {
     size_t line, column;

@@ -7,12 +7,15 @@
 
 enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
 
+bool launch_needs_container(const struct launch *launch)
+{
+    return launch->abi <= LAST_ABI_WITHOUT_TRUNCATE || launch->policy->container.check == POLICY_CHECK_ALWAYS;
+}
+
 static bool must_be_checked(const struct launch *launch)
 {
-    const struct policy_container *container = &launch->policy->container;
-
-    return (launch->request->always_checks && container->is_described) ||
-           launch->abi <= LAST_ABI_WITHOUT_TRUNCATE || container->check == POLICY_CHECK_ALWAYS;
+    return launch_needs_container(launch) ||
+           (launch->request->always_checks && launch->policy->container.is_described);
 }
 
 /* Why, for a message. */

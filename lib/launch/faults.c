@@ -53,8 +53,8 @@ const struct launch_fault *launch_fault_at(const struct launch_faults *faults,
                                            const struct policy_position *position)
 {
     for (size_t i = 0; i < faults->count; i++)
-        if (faults->items[i].position.line && faults->items[i].position.file == position->file &&
-            faults->items[i].position.offset == position->offset)
+        if (faults->items[i].position.line &&
+            policy_compare_positions(&faults->items[i].position, position) == 0)
             return &faults->items[i];
     return NULL;
 }

@@ -170,6 +170,9 @@ int launch_check_container(struct launch *launch, struct error *error);
 const struct launch_fault *launch_fault_at(const struct launch_faults *faults,
                                            const struct policy_position *position);
 
+/* Whether the container must be checked for a launch: on an ABI that cannot stop truncation, or because the policy says always. */
+bool launch_needs_container(const struct launch *launch);
+
 void launch_faults_free(struct launch_faults *faults);
 
 /* Sets launch->proof to an attempt that the rules deny and that, tried now, succeeds; NULL: there is none. 0, or -1 and `error`

@@ -75,13 +75,9 @@ static bool is_on_purpose(const struct policy *policy, policy_rights right, cons
     return false;
 }
 
-struct wanted {
-    policy_rights right;
-};
-
 static bool gives(void *context, const struct indexed *item)
 {
-    return item->rule->rights & ((struct wanted *)context)->right;
+    return item->rule->rights & *(const policy_rights *)context;
 }
 
 /* A right that works unasked below some ABI, beside one that is allowed. */
@@ -136,13 +132,13 @@ static void find_companions(struct linter *linter, const struct policy_path_rule
 
     for (size_t i = 0; i < array_size(companions); i++) {
         const struct companion *companion = &companions[i];
-        struct wanted wanted = {companion->right};
+        policy_rights right = companion->right;
 
         if (!(rule->rights & companion->with) || !(companion->right & open))
             continue;
         if (!real && (stat(rule->path, &status) < 0 || !(real = real_path(rule->path))))
             return;
-        if (companion->concerns(&status) && !index_walk(&linter->real, real, gives, &wanted) &&
+        if (companion->concerns(&status) && !index_walk(&linter->real, real, gives, &right) &&
             !is_on_purpose(linter->policy, companion->right, rule->path))
             add_denied(linter, &rule->position, companion->right, companion->doing, rule->path);
     }

@@ -9,13 +9,11 @@ static const char *path_at(const struct policy *policy, const struct policy_posi
                              policy->container.writable_count, policy->directory.path ? 1 : 0};
 
     for (size_t i = 0; i < policy->path_rule_count; i++)
-        if (policy->path_rules[i].position.file == position->file &&
-            policy->path_rules[i].position.offset == position->offset)
+        if (policy_compare_positions(&policy->path_rules[i].position, position) == 0)
             return policy->path_rules[i].path;
     for (size_t list = 0; list < array_size(lists); list++)
         for (size_t i = 0; i < counts[list]; i++)
-            if (lists[list][i].position.file == position->file &&
-                lists[list][i].position.offset == position->offset)
+            if (policy_compare_positions(&lists[list][i].position, position) == 0)
                 return lists[list][i].path;
     return NULL;
 }

@@ -47,12 +47,9 @@ char *place_text(const struct policy *policy, const struct policy_position *posi
 static int compare_findings(const void *left, const void *right)
 {
     const struct lint_finding *a = left, *b = right;
+    int order = policy_compare_positions(&a->position, &b->position);
 
-    if (a->position.file != b->position.file)
-        return a->position.file < b->position.file ? -1 : 1;
-    if (a->position.offset != b->position.offset)
-        return a->position.offset < b->position.offset ? -1 : 1;
-    return (int)a->code - (int)b->code;
+    return order ? order : (int)a->code - (int)b->code;
 }
 
 int lint(const struct launch *launch, struct lint_findings *findings, struct error *error)

@@ -173,3 +173,10 @@ void policy_locate(const struct policy *policy, const struct policy_position *po
     *line = position->line;
     *column = characters(text + position->line_start, position->offset - position->line_start) + 1;
 }
+
+int policy_compare_positions(const struct policy_position *a, const struct policy_position *b)
+{
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}

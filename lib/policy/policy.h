@@ -440,6 +440,9 @@ void policy_diagnostics_free(struct policy_diagnostics *diagnostics);
 void policy_locate(const struct policy *policy, const struct policy_position *position, size_t *line,
                    size_t *column);
 
+/* The order of two positions by file and place in it: negative, 0 (they are the same) or positive. */
+int policy_compare_positions(const struct policy_position *a, const struct policy_position *b);
+
 /* Whether `path` is one that a policy may name; NULL, or what is wrong with it ("is not absolute"). */
 const char *policy_path_fault(const char *path);
 

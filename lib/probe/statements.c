@@ -21,10 +21,7 @@ struct prober {
 
 bool probe_refuses(const struct launch *launch, const struct launch_fault *fault)
 {
-    enum { LAST_ABI_WITHOUT_TRUNCATE = 2 };
-
-    return fault->reason != LAUNCH_CONTAINER || launch->abi <= LAST_ABI_WITHOUT_TRUNCATE ||
-           launch->policy->container.check == POLICY_CHECK_ALWAYS;
+    return fault->reason != LAUNCH_CONTAINER || launch_needs_container(launch);
 }
 
 /* Takes over both texts; what is at fault there says more than `detail`. */
@@ -254,18 +251,17 @@ static void add_container(struct prober *prober)
     const struct policy_container *container = &prober->policy->container;
     const struct launch *launch = prober->launch;
     bool passes = launch->container == LAUNCH_CONTAINER_CHECKED;
-    struct launch_fault asked = {.reason = LAUNCH_CONTAINER};
-    enum probe_effect effect = passes                          ? PROBE_EFFECT_FULL
-                               : probe_refuses(launch, &asked) ? PROBE_EFFECT_REFUSED
-                                                               : PROBE_EFFECT_NONE;
+    bool is_needed = launch_needs_container(launch);
+    enum probe_effect effect = passes      ? PROBE_EFFECT_FULL
+                               : is_needed ? PROBE_EFFECT_REFUSED
+                                           : PROBE_EFFECT_NONE;
     const char *detail = container_detail(launch);
 
     if (container->check_position.line)
         add(prober, &container->check_position,
             text_of("container check %s", container->check == POLICY_CHECK_ALWAYS ? "always" : "old-abi"),
             PROBE_EFFECT_FULL,
-            strdup(probe_refuses(launch, &asked) ? "it must be checked here"
-                                                 : "it need not be checked on this ABI"));
+            strdup(is_needed ? "it must be checked here" : "it need not be checked on this ABI"));
     if (!container->is_described)
         return;
     add(prober, &container->uid_position, text_of("container uid %u", container->uid), effect,
@@ -288,9 +284,7 @@ static int compare(const void *left, const void *right)
 {
     const struct probe_statement *a = left, *b = right;
 
-    if (a->position.file != b->position.file)
-        return a->position.file < b->position.file ? -1 : 1;
-    return (a->position.offset > b->position.offset) - (a->position.offset < b->position.offset);
+    return policy_compare_positions(&a->position, &b->position);
 }
 
 int probe_statements(const struct probe_kernel *kernel, const struct launch *launch,

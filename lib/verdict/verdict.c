@@ -214,7 +214,7 @@ static void judge_system(const struct question *question, struct verdict *verdic
     verdict->system_obstacle = obstacle_of(question->failure);
     if (question->failure)
         return;
-    if (is_directory ? false : is_on_directory(question->right) || !is_of_kind(question)) {
+    if (!is_directory && (is_on_directory(question->right) || !is_of_kind(question))) {
         verdict->system_obstacle = VERDICT_KIND;
         verdict->failure = failure_of_kind(question->right);
         return;
