@@ -149,10 +149,14 @@ static int read_rights(const char *text, policy_rights *rights, struct error *er
     const char *unknown = policy_rights_read(text, rights, &length), *nearest;
     auto_free char *word = NULL;
 
-    if (!unknown && *rights & POLICY_ALL_SCOPES)
-        return error_set(error, LAUNCH_USAGE, "%s: a scope has no path or port", text);
-    if (!unknown && *rights & POLICY_ALL_FS && *rights & POLICY_ALL_NET)
-        return error_set(error, LAUNCH_USAGE, "%s: file rights and network rights at once", text);
+    if (!unknown && *rights & POLICY_ALL_SCOPES) {
+        error_set(error, LAUNCH_USAGE, "%s: a scope has no path or port", text);
+        return error_hint(error, "landlock-policy show tells whether it is restricted");
+    }
+    if (!unknown && *rights & POLICY_ALL_FS && *rights & POLICY_ALL_NET) {
+        error_set(error, LAUNCH_USAGE, "%s: file rights and network rights at once", text);
+        return error_hint(error, "ask twice: file rights have paths, network rights have ports");
+    }
     if (!unknown)
         return 0;
     word = strndup(unknown, length);
@@ -168,14 +172,19 @@ static int read_subject(const char *text, struct answer *answer, struct error *e
     long port;
 
     if (answer->right & POLICY_ALL_NET) {
-        if (command_number(text, 0, UINT16_MAX, &port) < 0)
-            return error_set(error, LAUNCH_USAGE, "'%s' is not a port; expected 0 to 65535", text);
+        if (command_number(text, 0, UINT16_MAX, &port) < 0) {
+            error_set(error, LAUNCH_USAGE, "'%s' is not a port; expected 0 to 65535", text);
+            return error_hint(error, "network rights have ports; a range is asked port by port");
+        }
         answer->port = (uint16_t)port;
         return 0;
     }
     fault = policy_path_fault(text);
     answer->path = text;
-    return fault ? error_set(error, LAUNCH_USAGE, "path '%s' %s", text, fault) : 0;
+    if (!fault)
+        return 0;
+    error_set(error, LAUNCH_USAGE, "path '%s' %s", text, fault);
+    return error_hint(error, "name it as a policy does: absolute, without empty, '.' or '..' components");
 }
 
 /* Answers one question: 1 allowed, 0 denied, -1 and `error`. */
