@@ -98,32 +98,37 @@ static void write_json(FILE *out, const char *event, const struct options *optio
     fputs("}\n", out);
 }
 
+/* A refusal that there is no memory to tell in full. */
+static const char refused_without_memory[] = "{\"event\":\"refused\",\"reason\":\"system\",\"message\":\"out "
+                                             "of memory\"}\n";
+
 int write_status(int fd, const char *event, const struct options *options, const struct launch *launch,
                  const struct error *error)
 {
-    auto_free char *line = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&line, &size);
+    struct text line = {0};
+    FILE *out = text_open(&line);
+    int result;
 
-    if (!out)
-        return -1;
-    write_json(out, event, options, launch, error);
-    if (fclose(out) != 0)
-        return -1;
-    return write_all(fd, line, size);
+    if (out)
+        write_json(out, event, options, launch, error);
+    if (!out || text_close(out, &line) < 0)
+        return error ? write_all(fd, refused_without_memory, strlen(refused_without_memory)) : -1;
+    result = write_all(fd, line.bytes, line.size);
+    free(line.bytes);
+    return result;
 }
 
 void write_diagnostics(int fd, const struct policy_diagnostics *diagnostics)
 {
-    auto_free char *text = NULL;
-    size_t size = 0;
-    FILE *out = diagnostics->count ? open_memstream(&text, &size) : NULL;
+    struct text text = {0};
+    FILE *out = diagnostics->count ? text_open(&text) : NULL;
 
     if (!out)
         return;
     policy_diagnostics_write(out, diagnostics);
-    if (fclose(out) == 0)
-        write_all(fd, text, size);
+    if (text_close(out, &text) == 0)
+        write_all(fd, text.bytes, text.size);
+    free(text.bytes);
 }
 
 void write_findings(int fd, const struct container_findings *findings)

@@ -6,9 +6,8 @@
 /* jansson takes no bytes that are not UTF-8; a file's name may have them. */
 static json_t *mended(const char *text)
 {
-    char *copy = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&copy, &size);
+    struct text copy = {0};
+    FILE *out = text_open(&copy);
     json_t *string;
 
     if (!out)
@@ -22,8 +21,8 @@ static json_t *mended(const char *text)
             fputs("\xef\xbf\xbd", out);
         at += length ? length : 1;
     }
-    string = fclose(out) == 0 ? json_string(copy) : NULL;
-    free(copy);
+    string = text_close(out, &copy) == 0 ? json_string(copy.bytes) : NULL;
+    free(copy.bytes);
     return string;
 }
 

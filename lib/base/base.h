@@ -126,8 +126,23 @@ void text_write_safe(FILE *out, const char *text);
  * U+FFFD. */
 void text_write_json(FILE *out, const char *text);
 
+/* A text that is written with stdio(3) and grows in memory. open_memstream(3) does not tell when memory ran out on the way: part of
+ * the text is then missing, from its middle, too. */
+struct text {
+    char *bytes; /* ends in NUL once it is closed; to be freed */
+    size_t size, capacity;
+    bool is_torn;
+};
+
+/* A stream that appends to `text`, which is empty. NULL: errno ENOMEM. */
+FILE *text_open(struct text *text);
+
+/* Closes the stream. 0; or -1 with errno ENOMEM where not all of what was written is there: then `text` is empty. */
+int text_close(FILE *out, struct text *text);
+
 /* Writes one line "`prefix``text`" to a descriptor with a single write(2), made safe as text_write_safe()
- * does. A reader that has gone away is not an error, and no signal: what could not be said is lost. */
+ * does. A reader that has gone away is not an error, and no signal: what could not be said is lost. Where memory runs out, that is what
+ * the line says. */
 void text_write_line(int fd, const char *prefix, const char *text);
 
 /* Writes all `size` bytes to a descriptor, blocking as the descriptor does, with SIGPIPE and SIGXFSZ held

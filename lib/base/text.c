@@ -162,20 +162,54 @@ int write_all(int fd, const char *bytes, size_t size)
     return result;
 }
 
+/* As fopencookie(3) wants it: the number of bytes taken, 0 on failure. */
+static ssize_t append(void *cookie, const char *bytes, size_t count)
+{
+    struct text *text = cookie;
+
+    text->is_torn |= array_reserve(&text->bytes, &text->capacity, text->size + count, 1) < 0;
+    if (text->is_torn)
+        return 0;
+    memcpy(text->bytes + text->size, bytes, count);
+    text->size += count;
+    text->bytes[text->size] = '\0';
+    return (ssize_t)count;
+}
+
+FILE *text_open(struct text *text)
+{
+    FILE *out = fopencookie(text, "w", (cookie_io_functions_t){.write = append});
+
+    if (out)
+        append(text, "", 0);
+    return out;
+}
+
+int text_close(FILE *out, struct text *text)
+{
+    if (fclose(out) == 0 && !text->is_torn)
+        return 0;
+    free(text->bytes);
+    *text = (struct text){0};
+    errno = ENOMEM;
+    return -1;
+}
+
 void text_write_line(int fd, const char *prefix, const char *text)
 {
-    auto_free char *line = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&line, &size);
+    struct text line = {0};
+    FILE *out = text_open(&line);
 
-    if (!out) {
-        write_all(fd, prefix, strlen(prefix));
-        write_all(fd, "out of memory\n", strlen("out of memory\n"));
+    if (out) {
+        fprintf(out, "%s", prefix);
+        text_write_safe(out, text);
+        putc('\n', out);
+    }
+    if (out && text_close(out, &line) == 0) {
+        write_all(fd, line.bytes, line.size);
+        free(line.bytes);
         return;
     }
-    fputs(prefix, out);
-    text_write_safe(out, text);
-    putc('\n', out);
-    if (fclose(out) == 0)
-        write_all(fd, line, size);
+    write_all(fd, prefix, strlen(prefix));
+    write_all(fd, "out of memory\n", strlen("out of memory\n"));
 }

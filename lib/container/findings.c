@@ -61,7 +61,7 @@ static const struct {
 
 static void put_remedy(FILE *out, const char *command, const char *text, const char *subject)
 {
-    fprintf(out, "%s%s: ", ftell(out) ? "; " : "", command);
+    fprintf(out, "%s: ", command);
     for (; *text; text++)
         if (*text == '@')
             fputs(subject, out);
@@ -75,20 +75,18 @@ static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
     const char *command = !(presets & CONTAINER_PODMAN) ? "docker run"
                           : presets & CONTAINER_DOCKER  ? "docker run or podman run"
                                                         : "podman run";
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    struct text text = {0};
+    FILE *out = text_open(&text);
 
     if (!out)
         return NULL;
     if (presets & CONTAINER_BUBBLEWRAP)
         put_remedy(out, "bwrap", remedies[remedy].bubblewrap, subject);
+    if (presets & CONTAINER_BUBBLEWRAP && presets != CONTAINER_BUBBLEWRAP)
+        fputs("; ", out);
     if (presets != CONTAINER_BUBBLEWRAP)
         put_remedy(out, command, remedies[remedy].docker, subject);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_close(out, &text) == 0 ? text.bytes : NULL;
 }
 
 static int add(struct check *check, char *message, char *hint)

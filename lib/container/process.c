@@ -114,9 +114,8 @@ static char *names_of(uint64_t holdings)
 {
     enum { MOST_NAMES = 8 };
     unsigned count = 0;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    struct text text = {0};
+    FILE *out = text_open(&text);
 
     if (!out)
         return NULL;
@@ -125,10 +124,7 @@ static char *names_of(uint64_t holdings)
             put_name(out, i, count == 1);
     if (count > MOST_NAMES)
         fprintf(out, " and %u more", count - MOST_NAMES);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_close(out, &text) == 0 ? text.bytes : NULL;
 }
 
 static int check_set(struct check *check, const struct set *set, const struct status *status,

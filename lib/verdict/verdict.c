@@ -346,9 +346,8 @@ static const struct policy_position *forbidden(const struct question *question, 
 /* A path as the policy language takes it. A blank has no escape of its own. */
 static char *quoted(const char *path)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    struct text text = {0};
+    FILE *out = text_open(&text);
 
     if (!out)
         return NULL;
@@ -362,10 +361,7 @@ static char *quoted(const char *path)
             fprintf(out, "%s%.*s", strchr("\\\"#$", *at) ? "\\" : "", (int)length, at);
         at += length ? length : 1;
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_close(out, &text) == 0 ? text.bytes : NULL;
 }
 
 /* A rule for it would hold for that process alone, which is not the program's. */

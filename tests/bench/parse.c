@@ -11,24 +11,19 @@
 #include <string.h>
 #include <time.h>
 
-struct text {
-    char *bytes;
-    size_t size;
-};
-
 static struct text make_policy(size_t lines)
 {
     static const char *const rights[] = {"read", "read_file", "execute,read_file",
                                          "read,write,create,remove"};
     struct text text = {0};
-    FILE *out = open_memstream(&text.bytes, &text.size);
+    FILE *out = text_open(&text);
 
     if (!out)
         err(1, "memory");
     fputs("policy 1\n", out);
     for (size_t i = 1; i < lines; i++)
         fprintf(out, "allow %s /srv/folder-%03zu/file-%06zu\n", rights[i % 4], i % 1000, i);
-    if (fclose(out) != 0)
+    if (text_close(out, &text) < 0)
         err(1, "memory");
     return text;
 }

@@ -55,7 +55,7 @@ void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
 void __real_free(void *allocated);
 void *__real_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
-FILE *__real_open_memstream(char **text, size_t *size);
+FILE *__real_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -65,7 +65,7 @@ void __wrap_free(void *allocated);
 int __wrap_vasprintf(char **out, const char *format, va_list arguments);
 int __wrap___vasprintf_chk(char **out, int flag, const char *format, va_list arguments);
 void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
-FILE *__wrap_open_memstream(char **text, size_t *size);
+FILE *__wrap_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
 void *__wrap_malloc(size_t size)
 {
@@ -123,8 +123,7 @@ void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, 
     return is_refused() ? NULL : __real_tsearch(key, root, compare);
 }
 
-/* Its text is the C library's to allocate, and the caller's to free. */
-FILE *__wrap_open_memstream(char **text, size_t *size)
+FILE *__wrap_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions)
 {
-    return is_refused() ? NULL : counted(__real_open_memstream(text, size));
+    return is_refused() ? NULL : __real_fopencookie(cookie, mode, functions);
 }

@@ -188,20 +188,65 @@ static void nobody_stands_for_others_where_it_cannot_be_told(void **state)
     assert_false(stands);
 }
 
-static void a_line_is_written_without_memory(void **state)
+/* What text_write_line() makes of `text` when the allocation number `at` is refused, and all after it if `stays`. Whether one was. */
+static bool write_line(size_t at, bool stays, const char *text, char *written, size_t size)
 {
-    char text[64] = "";
+    bool was_refused;
+    ssize_t count;
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
-    refuse(1, true);
-    text_write_line(ends[1], "landlock-exec: ", "text");
+    refuse(at, stays);
+    text_write_line(ends[1], "landlock-exec: ", text);
+    was_refused = allocations_so_far() >= at;
     refuse_no_more();
     close(ends[1]);
-    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    count = read(ends[0], written, size - 1);
     close(ends[0]);
-    assert_int_equal(strncmp(text, "landlock-exec: ", 15), 0);
+    assert_true(count > 0);
+    written[count] = '\0';
+    return was_refused;
+}
+
+static void a_line_is_written_without_memory(void **state)
+{
+    static char text[20000], whole[sizeof text + 32], written[sizeof whole];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    snprintf(whole, sizeof whole, "landlock-exec: %s\n", text);
+    for (int stays = 0; stays <= 1; stays++) {
+        size_t at = 1;
+
+        for (; write_line(at, stays, text, written, sizeof written); at++)
+            assert_string_equal(written, "landlock-exec: out of memory\n");
+        assert_string_equal(written, whole);
+        assert_in_range(at, 4, 100);
+    }
+}
+
+/* As open_memstream(3) would give it, without its middle. */
+static void a_text_that_lost_a_part_is_none(void **state)
+{
+    static const char part[] = "a part that is longer than nothing\n";
+
+    (void)state;
+    for (size_t at = 2; at < 6; at++) {
+        struct text text = {0};
+        FILE *out;
+        int result;
+
+        refuse(at, false);
+        out = text_open(&text);
+        for (int i = 0; i < 1000; i++)
+            fputs(part, out);
+        result = text_close(out, &text);
+        refuse_no_more();
+        assert_int_equal(result, -1);
+        assert_int_equal(errno, ENOMEM);
+        assert_null(text.bytes);
+        assert_int_equal(text.size, 0);
+    }
 }
 
 int main(void)
@@ -215,6 +260,7 @@ int main(void)
         cmocka_unit_test(an_array_that_gets_no_memory_stays_as_it_was),
         cmocka_unit_test(nobody_stands_for_others_where_it_cannot_be_told),
         cmocka_unit_test(a_line_is_written_without_memory),
+        cmocka_unit_test(a_text_that_lost_a_part_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,6 +228,7 @@ static void a_suggested_line_is_one_of_the_language(void **state)
         make_file(fixture, table[i].name, 0600, "");
         prepare(fixture, 0, "");
         line = strdup(ask(fixture, POLICY_READ_FILE, table[i].name)->suggestion);
+        must(line);
         assert_string_equal(line, expected);
         prepare(fixture, 0, line);
         assert_int_equal(fixture->faults.count, newest_abi() ? 0 : 1);

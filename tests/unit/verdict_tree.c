@@ -45,9 +45,11 @@ static void need_done(int result, const char *what, const char *path)
 
 static char *add(struct node_list *list, const char *path)
 {
-    if (array_reserve(&list->paths, &list->capacity, list->count, sizeof *list->paths) < 0)
+    char *copy = strdup(path);
+
+    if (!copy || array_reserve(&list->paths, &list->capacity, list->count, sizeof *list->paths) < 0)
         give_up("memory for", path);
-    return list->paths[list->count++] = strdup(path);
+    return list->paths[list->count++] = copy;
 }
 
 static const char *any(struct dice *dice, const struct node_list *list)
@@ -144,6 +146,8 @@ static void make_socket(struct dice *dice, const char *path)
     auto_free char *directory = strndup(path, (size_t)(name - path));
     int type = types[roll(dice, array_size(types))], fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
+    if (!directory)
+        give_up("memory for", path);
     if (strlen(name) >= sizeof address.sun_path) {
         close(fd);
         make_regular(dice, path);
