@@ -49,12 +49,10 @@ static int dry_run(const struct options *options, struct launch *launch, struct 
 {
     if (launch_check_unprivileged(launch, error) < 0 || launch_choose_proof(launch, error) < 0)
         return -1;
-    if (say_status(options, launch, "would-start", error) < 0)
-        return -1;
     print_dry_run(stdout, options, launch);
-    if (fflush(stdout) != 0)
+    if (flush_output() < 0)
         return error_set(error, LAUNCH_SYSTEM, "standard output: %s", strerror(errno));
-    return 0;
+    return say_status(options, launch, "would-start", error);
 }
 
 /* Returns only on a refusal: -1 and `error`; or after a dry run: 0. */
@@ -82,7 +80,7 @@ static int answer(const struct options *options)
         puts("landlock-exec " PROJECT_VERSION);
     else
         command_print_help(stdout, &landlock_exec_table, NULL);
-    if (fflush(stdout) == 0)
+    if (flush_output() == 0)
         return 0;
     text_write_line(STDERR_FILENO, "landlock-exec: standard output: ", strerror(errno));
     return 125;

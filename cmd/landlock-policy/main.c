@@ -57,7 +57,7 @@ int main(int count, char **arguments, char **environment)
         status = act(&options, &error);
     if (status < 0)
         status = say(&error);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (flush_output() < 0) {
         error_set(&error, LAUNCH_SYSTEM, "standard output: %s", strerror(errno));
         status = say(&error);
     }

@@ -177,7 +177,7 @@ static int print_template(FILE *in, const struct section *sections, const struct
             return 1;
         }
     }
-    if (!ferror(in) && fflush(stdout) == 0)
+    if (!ferror(in) && flush_output() == 0)
         return 0;
     fprintf(stderr, "make-completion: %s\n", strerror(errno));
     return 1;

@@ -149,6 +149,10 @@ void text_write_line(int fd, const char *prefix, const char *text);
  * off. 0, or -1 with errno. */
 int write_all(int fd, const char *bytes, size_t size);
 
+/* Writes out what standard output holds. 0, or -1 with errno if any of it could not be written, now or before (then EIO: why is not
+ * known any more). */
+int flush_output(void);
+
 /* Of `count` names (`name_at(i, context)`), the one nearest to `word`: at most a third of its letters
  * changed, added, left out or exchanged. NULL if none is near. At most the first 256 names are compared, so
  * that a long list costs no more. */

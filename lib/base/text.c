@@ -162,6 +162,14 @@ int write_all(int fd, const char *bytes, size_t size)
     return result;
 }
 
+int flush_output(void)
+{
+    if (fflush(stdout) != 0)
+        return -1;
+    errno = EIO;
+    return ferror(stdout) ? -1 : 0;
+}
+
 /* As fopencookie(3) wants it: the number of bytes taken, 0 on failure. */
 static ssize_t append(void *cookie, const char *bytes, size_t count)
 {

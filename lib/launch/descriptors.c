@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <termios.h>
 
 enum { CLOSE_ON_EXEC = 4 }; /* CLOSE_RANGE_CLOEXEC, close_range(2) */
 
@@ -51,13 +52,21 @@ int guard_descriptors(const struct launch_request *request, struct error *error)
     return 0;
 }
 
+/* Whatever cannot be told not to be one, as a terminal that was hung up cannot (EIO), is guarded like one. */
+static bool may_be_terminal(int fd)
+{
+    struct termios attributes;
+
+    return tcgetattr(fd, &attributes) == 0 || (errno != ENOTTY && errno != EBADF);
+}
+
 bool has_terminal(const struct launch_request *request)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (isatty(fd))
+        if (may_be_terminal(fd))
             return true;
     for (size_t i = 0; i < request->pass_fd_count; i++)
-        if (isatty(request->pass_fds[i]))
+        if (may_be_terminal(request->pass_fds[i]))
             return true;
     return false;
 }
