@@ -44,6 +44,7 @@ def run():
                 trace = trace.tb_next
             error.__traceback__ = trace
             if code_hook is sys.__excepthook__:
+                sys.path = sys.path[1:]  # it imports more as it prints
                 traceback.print_exception(kind, error, trace)
             else:
                 code_hook(kind, error, trace)

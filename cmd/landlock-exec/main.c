@@ -4,6 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+/* All of a launch. It is kept off the stack: what is not used of it, the error above all, is never touched, and touching memory
+ * for the first time is what a launch costs most. */
+struct command {
+    struct options options;
+    struct launch launch;
+    struct write_signals signals; /* as the caller left them to the program */
+    struct error *error;
+};
+
 static bool may_speak(const struct options *options)
 {
     return options->request.status_fd != STDERR_FILENO;
@@ -55,9 +64,25 @@ static int dry_run(const struct options *options, struct launch *launch, struct 
     return say_status(options, launch, "would-start", error);
 }
 
-/* Returns only on a refusal: -1 and `error`; or after a dry run: 0. */
-static int run(const struct options *options, struct launch *launch, struct error *error)
+/* Returns only on failure: -1 and `error`. */
+static int execute(struct command *command)
 {
+    struct write_signals again;
+
+    if (restore_signals(&command->signals) < 0)
+        return error_set(command->error, LAUNCH_SYSTEM, "restoring signals: %s", strerror(errno));
+    launch_execute(&command->launch, command->error);
+    hold_off_signals(&again); /* what failed is yet to be told */
+    return -1;
+}
+
+/* Returns only on a refusal: -1 and `error`; or after a dry run: 0. */
+static int run(struct command *command)
+{
+    const struct options *options = &command->options;
+    struct launch *launch = &command->launch;
+    struct error *error = command->error;
+
     if (launch_guard(&options->request, error) < 0 || launch_prepare(launch, &options->request, error) < 0)
         return -1;
     if (options->is_verbose)
@@ -71,7 +96,7 @@ static int run(const struct options *options, struct launch *launch, struct erro
         tell_restriction(launch);
     if (say_status(options, launch, "starting", error) < 0)
         return -1;
-    return launch_execute(launch, error);
+    return execute(command);
 }
 
 static int answer(const struct options *options)
@@ -86,13 +111,12 @@ static int answer(const struct options *options)
     return 125;
 }
 
-/* All of a launch. It is kept off the stack: what is not used of it, the error above all, is never touched, and touching memory
- * for the first time is what a launch costs most. */
-struct command {
-    struct options options;
-    struct launch launch;
-    struct error *error;
-};
+static int stand_alone(struct command *command)
+{
+    if (hold_off_signals(&command->signals) == 0)
+        return launch_stand_alone(command->error);
+    return error_set(command->error, LAUNCH_SYSTEM, "holding off signals: %s", strerror(errno));
+}
 
 /* `is_sound`: nothing was wrong so far. */
 static int act(struct command *command, bool is_sound)
@@ -101,7 +125,7 @@ static int act(struct command *command, bool is_sound)
 
     if (is_sound && (options->wants_help || options->wants_version))
         return answer(options);
-    if (is_sound && run(options, &command->launch, command->error) == 0)
+    if (is_sound && run(command) == 0)
         return 0;
     return refuse(options, &command->launch, command->error);
 }
@@ -110,6 +134,7 @@ int main(int count, char **arguments, char **environment)
 {
     struct error *error = calloc(1, sizeof *error);
     struct command *command = calloc(1, sizeof *command);
+    unsigned stand_ins = 0;
     bool is_sound;
     int status;
 
@@ -118,8 +143,9 @@ int main(int count, char **arguments, char **environment)
         return 125;
     }
     command->error = error;
-    is_sound = launch_guard_streams(error) == 0;
+    is_sound = stand_alone(command) == 0 && launch_guard_streams(&stand_ins, error) == 0;
     is_sound &= read_options(count, arguments, environment, &command->options, error) == 0;
+    command->options.request.stand_ins = stand_ins;
     status = act(command, is_sound);
     launch_free(&command->launch);
     free_options(&command->options);

@@ -100,7 +100,10 @@ static void write_json(FILE *out, const char *event, const struct options *optio
 
 /* A refusal that there is no memory to tell in full. */
 static const char refused_without_memory[] = "{\"event\":\"refused\",\"reason\":\"system\",\"message\":\"out "
-                                             "of memory\"}\n";
+                                             "of memory\",\"hint\":null,\"abi\":0,\"max_abi\":0,"
+                                             "\"kernel_abi\":0,\"uid\":0,\"not_enforced\":[],\"not_granted\":"
+                                             "[],\"unrestricted\":[],\"container\":null,"
+                                             "\"findings\":[],\"proof\":\"none\",\"warnings\":[]}\n";
 
 int write_status(int fd, const char *event, const struct options *options, const struct launch *launch,
                  const struct error *error)

@@ -47,7 +47,8 @@ int main(int count, char **arguments, char **environment)
 {
     struct error error = {0};
     struct options options;
-    int status = need_output(&error) < 0 || launch_guard_streams(&error) < 0 ? -1 : 0;
+    unsigned stand_ins;
+    int status = need_output(&error) < 0 || launch_guard_streams(&stand_ins, &error) < 0 ? -1 : 0;
 
     if (status == 0)
         status = read_options(count, arguments, environment, &options, &error);

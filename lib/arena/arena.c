@@ -20,7 +20,7 @@
 
 #define MOST_BYTES ((size_t)PTRDIFF_MAX - 65536)
 
-enum { FIRST_AREA = 48 * 1024, NEXT_AREA = 64 * 1024, LARGE = 16 * 1024, PAGE = 4096 };
+enum { FIRST_AREA = 80 * 1024, NEXT_AREA = 64 * 1024, LARGE = 16 * 1024, PAGE = 4096 };
 enum { ADVICE_POPULATE_WRITE = 23 }; /* madvise(2), Linux 5.14 */
 
 /* Stands before every block. */

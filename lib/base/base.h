@@ -8,6 +8,7 @@
 #define BASE_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +50,7 @@ int array_reserve(void *items, size_t *capacity, size_t count, size_t size);
 
 /* ---- Errors are values that carry their message. ---- */
 
-enum { ERROR_TEXT_SIZE = PATH_MAX + 512 };
+enum { ERROR_TEXT_SIZE = 3 * PATH_MAX + 512 }; /* two paths, the policy's among them, and a reason */
 
 /*
  * An error. `code` is 0 for none, else a constant of the library that set it. `message` reads "WHAT: WHY";
@@ -77,6 +78,9 @@ bool read_small_file(const char *path, char *text, size_t size);
 
 /* Likewise from a descriptor; one that is negative cannot be read. */
 bool read_small(int fd, char *text, size_t size);
+
+/* All that can be read from a descriptor, to be freed. NULL: errno; EBADF for a negative one. */
+char *read_text(int fd);
 
 /* One line of /proc/self/uid_map (user_namespaces(7)): `count` IDs from `inside` on are `outside` in the
  * parent's numbers. */
@@ -140,13 +144,25 @@ FILE *text_open(struct text *text);
 /* Closes the stream. 0; or -1 with errno ENOMEM where not all of what was written is there: then `text` is empty. */
 int text_close(FILE *out, struct text *text);
 
+/* A name as one word of the policy language, to be freed; also safe to be shown to a shell: what either would take for more than a
+ * character is escaped (\\ \" \# \$ \xHH). NULL: memory ran out. */
+char *text_as_word(const char *text);
+
 /* Writes one line "`prefix``text`" to a descriptor with a single write(2), made safe as text_write_safe()
- * does. A reader that has gone away is not an error, and no signal: what could not be said is lost. Where memory runs out, that is what
- * the line says. */
+ * does; with many where memory runs out. What cannot be written is lost. */
 void text_write_line(int fd, const char *prefix, const char *text);
 
-/* Writes all `size` bytes to a descriptor, blocking as the descriptor does, with SIGPIPE and SIGXFSZ held
- * off. 0, or -1 with errno. */
+/* The dispositions of the signals that end a process that writes: to a reader that has gone away (SIGPIPE), beyond the limit on the
+ * size of files (SIGXFSZ). */
+struct write_signals {
+    struct sigaction pipe, size;
+};
+
+/* Ignores them from now on, and makes them what they were. 0, or -1 with errno. */
+int hold_off_signals(struct write_signals *before);
+int restore_signals(const struct write_signals *before);
+
+/* Writes all `size` bytes to a descriptor, blocking as the descriptor does. 0, or -1 with errno. */
 int write_all(int fd, const char *bytes, size_t size);
 
 /* Writes out what standard output holds. 0, or -1 with errno if any of it could not be written, now or before (then EIO: why is not

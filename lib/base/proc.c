@@ -13,6 +13,26 @@ bool read_small(int fd, char *text, size_t size)
     return fd >= 0 && count >= 0;
 }
 
+char *read_text(int fd)
+{
+    enum { PART = 4096 };
+    char *text = NULL;
+    size_t length = 0, capacity = 0;
+    ssize_t count;
+
+    do {
+        if (array_reserve(&text, &capacity, length + PART, 1) < 0)
+            break;
+        count = read(fd, text + length, PART);
+        length += count > 0 ? (size_t)count : 0;
+        text[length] = '\0';
+        if (count == 0)
+            return text;
+    } while (count > 0);
+    free(text);
+    return NULL;
+}
+
 bool read_small_file(const char *path, char *text, size_t size)
 {
     auto_close int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);

@@ -136,30 +136,36 @@ void text_write_json(FILE *out, const char *text)
     putc('"', out);
 }
 
+int hold_off_signals(struct write_signals *before)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    return sigaction(SIGPIPE, &ignore, &before->pipe) < 0 || sigaction(SIGXFSZ, &ignore, &before->size) < 0
+               ? -1
+               : 0;
+}
+
+int restore_signals(const struct write_signals *before)
+{
+    return sigaction(SIGPIPE, &before->pipe, NULL) < 0 || sigaction(SIGXFSZ, &before->size, NULL) < 0 ? -1
+                                                                                                      : 0;
+}
+
 int write_all(int fd, const char *bytes, size_t size)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_action, size_action;
-    int result = 0, failure = 0;
-
-    sigaction(SIGPIPE, &ignore, &pipe_action);
-    sigaction(SIGXFSZ, &ignore, &size_action);
     while (size) {
         ssize_t written = write(fd, bytes, size);
 
         if (written < 0 && errno == EINTR)
             continue;
-        if (written <= 0) {
-            failure = written < 0 ? errno : EIO;
-            result = -1;
-            break;
-        }
+        if (written == 0)
+            errno = EIO;
+        if (written <= 0)
+            return -1;
         bytes += written;
         size -= (size_t)written;
     }
-    sigaction(SIGPIPE, &pipe_action, NULL);
-    sigaction(SIGXFSZ, &size_action, NULL);
-    errno = failure;
-    return result;
+    return 0;
 }
 
 int flush_output(void)
@@ -203,6 +209,51 @@ int text_close(FILE *out, struct text *text)
     return -1;
 }
 
+static bool is_plain(const char *text, size_t length)
+{
+    return length > 1 ? !utf8_disturbs(text, length)
+                      : (*text >= '0' && *text <= '9') || ((*text | 32) >= 'a' && (*text | 32) <= 'z') ||
+                            strchr("/._-+:,=@%{}", *text);
+}
+
+char *text_as_word(const char *text)
+{
+    struct text word = {0};
+    FILE *out = text_open(&word);
+
+    if (!out)
+        return NULL;
+    for (size_t left = strlen(text), step; left; text += step, left -= step) {
+        size_t length = utf8_sequence(text, left);
+
+        step = length ? length : 1;
+        if (length && is_plain(text, length))
+            fwrite(text, 1, step, out);
+        else if (strchr("\\\"#$", *text))
+            fprintf(out, "\\%c", *text);
+        else
+            for (size_t i = 0; i < step; i++)
+                fprintf(out, "\\x%02x", (unsigned char)text[i]);
+    }
+    return text_close(out, &word) == 0 ? word.bytes : NULL;
+}
+
+/* As text_write_safe() does, without memory: in many writes. */
+static void write_safe_parts(int fd, const char *text)
+{
+    for (size_t left = strlen(text), step; left; text += step, left -= step) {
+        size_t length = utf8_sequence(text, left);
+        char escape[8];
+
+        step = length ? length : 1;
+        if (length && !utf8_disturbs(text, length))
+            write_all(fd, text, step);
+        else
+            for (size_t i = 0; i < step; i++)
+                write_all(fd, escape, (size_t)sprintf(escape, "\\x%02x", (unsigned char)text[i]));
+    }
+}
+
 void text_write_line(int fd, const char *prefix, const char *text)
 {
     struct text line = {0};
@@ -219,5 +270,6 @@ void text_write_line(int fd, const char *prefix, const char *text)
         return;
     }
     write_all(fd, prefix, strlen(prefix));
-    write_all(fd, "out of memory\n", strlen("out of memory\n"));
+    write_safe_parts(fd, text);
+    write_all(fd, "\n", 1);
 }

@@ -75,17 +75,18 @@ static char *hint_of(unsigned presets, enum remedy remedy, const char *subject)
     const char *command = !(presets & CONTAINER_PODMAN) ? "docker run"
                           : presets & CONTAINER_DOCKER  ? "docker run or podman run"
                                                         : "podman run";
+    auto_free char *word = text_as_word(subject);
     struct text text = {0};
-    FILE *out = text_open(&text);
+    FILE *out = word ? text_open(&text) : NULL;
 
     if (!out)
         return NULL;
     if (presets & CONTAINER_BUBBLEWRAP)
-        put_remedy(out, "bwrap", remedies[remedy].bubblewrap, subject);
+        put_remedy(out, "bwrap", remedies[remedy].bubblewrap, word);
     if (presets & CONTAINER_BUBBLEWRAP && presets != CONTAINER_BUBBLEWRAP)
         fputs("; ", out);
     if (presets != CONTAINER_BUBBLEWRAP)
-        put_remedy(out, command, remedies[remedy].docker, subject);
+        put_remedy(out, command, remedies[remedy].docker, word);
     return text_close(out, &text) == 0 ? text.bytes : NULL;
 }
 

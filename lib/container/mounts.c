@@ -41,34 +41,50 @@ static void close_stream(FILE **stream)
         fclose(*stream);
 }
 
-static FILE *open_mountinfo(struct error *error)
+/* NULL and `error`: it cannot be read. */
+static char *read_mountinfo(struct error *error)
 {
     char path[32];
-    int fd;
-    FILE *stream;
+    auto_close int fd = -1;
+    char *text;
 
     snprintf(path, sizeof path, "%d/mountinfo", (int)getpid());
     fd = open_proc(path, error);
     if (fd < 0)
         return NULL;
-    stream = fdopen(fd, "r");
-    if (stream)
-        return stream;
-    close(fd);
-    error_set(error, 1, "out of memory");
-    return NULL;
+    text = read_text(fd);
+    if (!text)
+        error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno));
+    return text;
+}
+
+static int count_lines(const char *text)
+{
+    int count = 0;
+
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* Where memory runs out, libmount may leave the rest out and call it success. */
+static bool has_all(struct libmnt_table *table, const char *text)
+{
+    int count = mnt_table_get_nents(table);
+
+    return count > 0 && count == count_lines(text);
 }
 
 static struct libmnt_table *read_table(struct error *error)
 {
-    __attribute__((cleanup(close_stream))) FILE *stream = open_mountinfo(error);
+    auto_free char *text = read_mountinfo(error);
+    __attribute__((cleanup(close_stream))) FILE *stream = text ? fmemopen(text, strlen(text), "r") : NULL;
     struct libmnt_table *table = stream ? mnt_new_table() : NULL;
 
-    if (!stream)
+    if (!text)
         return NULL;
     if (table && mnt_table_set_parser_errcb(table, refuse_line) == 0 &&
-        mnt_table_parse_stream(table, stream, "/proc/self/mountinfo") == 0 && !ferror(stream) &&
-        mnt_table_get_nents(table) > 0)
+        mnt_table_parse_stream(table, stream, "/proc/self/mountinfo") == 0 && has_all(table, text))
         return table;
     mnt_unref_table(table);
     error_set(error, 1, "/proc/self/mountinfo: cannot be read");

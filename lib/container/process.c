@@ -7,7 +7,7 @@
 /* ---- /proc/PID/status ---- */
 
 struct status {
-    char text[65536]; /* a user may be in many groups */
+    char *text; /* to be freed */
 };
 
 static int read_status(pid_t pid, struct status *status, struct error *error)
@@ -19,7 +19,8 @@ static int read_status(pid_t pid, struct status *status, struct error *error)
     fd = open_proc(path, error);
     if (fd < 0)
         return -1;
-    if (!read_small(fd, status->text, sizeof status->text))
+    status->text = read_text(fd); /* a user may be in 65536 groups */
+    if (!status->text)
         return error_set(error, 1, "/proc/%s: cannot be read: %s", path, strerror(errno));
     return 0;
 }
@@ -157,10 +158,12 @@ static int check_capabilities(struct check *check, const struct status *status, 
 
 int check_process(struct check *check, struct error *error)
 {
-    struct status status;
+    struct status status = {0};
+    int result = read_status(check->pid, &status, error) < 0 || check_user(check, &status, error) < 0 ||
+                         check_capabilities(check, &status, error) < 0
+                     ? -1
+                     : 0;
 
-    return read_status(check->pid, &status, error) < 0 || check_user(check, &status, error) < 0 ||
-                   check_capabilities(check, &status, error) < 0
-               ? -1
-               : 0;
+    free(status.text);
+    return result;
 }

@@ -8,17 +8,29 @@
 
 enum { CLOSE_ON_EXEC = 4 }; /* CLOSE_RANGE_CLOEXEC, close_range(2) */
 
-static int guard_stream(int fd, struct error *error)
+/* Opens /dev/null as `fd`, which is closed, as all below it are not. */
+static int stand_in(int fd, struct error *error)
+{
+    int opened = openat(AT_FDCWD, "/dev/null", O_RDWR);
+    const char *why = opened < 0 ? strerror(errno) : "it is not the null device";
+    struct stat status;
+
+    if (opened == fd && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3))
+        return 0;
+    cleanup_close(&opened); /* nothing is to be written into it */
+    return error_set(error, LAUNCH_DESCRIPTOR,
+                     "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd, why);
+}
+
+static int guard_stream(int fd, unsigned *stand_ins, struct error *error)
 {
     struct stat status;
 
     if (fstat(fd, &status) < 0) {
-        if (errno == EBADF && openat(AT_FDCWD, "/dev/null", O_RDWR) == fd && fstat(fd, &status) == 0 &&
-            S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3))
-            return 0;
-        return error_set(error, LAUNCH_DESCRIPTOR,
-                         "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd,
-                         strerror(errno));
+        if (errno != EBADF)
+            return error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d: %s", fd, strerror(errno));
+        *stand_ins |= 1U << fd;
+        return stand_in(fd, error);
     }
     if (!S_ISDIR(status.st_mode))
         return 0;
@@ -26,28 +38,55 @@ static int guard_stream(int fd, struct error *error)
     return error_hint(error, "give it a file, a pipe or a terminal");
 }
 
-int launch_guard_streams(struct error *error)
+int launch_guard_streams(unsigned *stand_ins, struct error *error)
 {
+    *stand_ins = 0;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (guard_stream(fd, error) < 0)
+        if (guard_stream(fd, stand_ins, error) < 0)
             return -1;
     return 0;
 }
 
+/* The flags of a descriptor that the caller named; -1 with errno EBADF for one that the caller had closed. */
+static int caller_flags(const struct launch_request *request, int fd)
+{
+    if ((unsigned)fd > STDERR_FILENO || !(request->stand_ins & 1U << fd))
+        return fcntl(fd, F_GETFL);
+    errno = EBADF;
+    return -1;
+}
+
+static int say_descriptor(const char *option, int fd, const char *what, struct error *error)
+{
+    return errno == EBADF ? error_set(error, LAUNCH_DESCRIPTOR, "%s %d: %s", option, fd, what)
+                          : error_set(error, LAUNCH_DESCRIPTOR, "%s %d: %s", option, fd, strerror(errno));
+}
+
+static int guard_status(const struct launch_request *request, struct error *error)
+{
+    int flags = request->status_fd < 0 ? O_WRONLY : caller_flags(request, request->status_fd);
+
+    if (flags >= 0 && ((flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)) {
+        flags = -1;
+        errno = EBADF; /* as write(2) would say */
+    }
+    return flags < 0 ? say_descriptor("--status-fd", request->status_fd, "it is not open for writing", error)
+                     : 0;
+}
+
 int guard_descriptors(const struct launch_request *request, struct error *error)
 {
-    int flags = request->status_fd < 0 ? O_WRONLY : fcntl(request->status_fd, F_GETFL);
-
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
-        return error_set(error, LAUNCH_DESCRIPTOR, "--status-fd %d: it is not open for writing",
-                         request->status_fd);
+    if (guard_status(request, error) < 0)
+        return -1;
     for (size_t i = 0; i < request->pass_fd_count; i++) {
-        if (fcntl(request->pass_fds[i], F_GETFD) < 0)
-            return error_set(error, LAUNCH_DESCRIPTOR, "--pass-fd %d: it is not open", request->pass_fds[i]);
-        if (request->pass_fds[i] == request->status_fd && request->status_fd > STDERR_FILENO)
+        int fd = request->pass_fds[i];
+
+        if (caller_flags(request, fd) < 0)
+            return say_descriptor("--pass-fd", fd, "it is not open", error);
+        if (fd == request->status_fd && fd > STDERR_FILENO)
             return error_set(error, LAUNCH_DESCRIPTOR,
                              "--pass-fd %d: it is the status descriptor, which the program must not have",
-                             request->status_fd);
+                             fd);
     }
     return 0;
 }
@@ -57,7 +96,7 @@ static bool may_be_terminal(int fd)
 {
     struct termios attributes;
 
-    return tcgetattr(fd, &attributes) == 0 || (errno != ENOTTY && errno != EBADF);
+    return tcgetattr(fd, &attributes) == 0 || (errno != ENOTTY && errno != EINVAL);
 }
 
 bool has_terminal(const struct launch_request *request)
@@ -76,10 +115,26 @@ static int pass(int fd, struct error *error)
     return fcntl(fd, F_SETFD, 0) < 0 ? system_error(error, "passing a descriptor") : 0;
 }
 
+/* Marks all above 2 to be closed, and proves it on one that was not: a seccomp filter can let a call succeed that is not made. */
+static int close_all(struct error *error)
+{
+    int sample = fcntl(STDIN_FILENO, F_DUPFD, STDERR_FILENO + 1);
+
+    if (sample < 0)
+        return system_error(error, "closing descriptors");
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_ON_EXEC) < 0) {
+        system_error(error, "closing descriptors (close_range)");
+        return error_hint(error, "use Linux 5.11 or newer, and a seccomp profile that knows the call");
+    }
+    if (fcntl(sample, F_GETFD) == FD_CLOEXEC)
+        return 0;
+    return error_set(error, LAUNCH_SYSTEM, "closing descriptors: close_range is accepted without effect");
+}
+
 int pass_descriptors(const struct launch *launch, struct error *error)
 {
-    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_ON_EXEC) < 0)
-        return system_error(error, "closing descriptors (close_range)");
+    if (close_all(error) < 0)
+        return -1;
     for (size_t i = 0; i < launch->request->pass_fd_count; i++)
         if (pass(launch->request->pass_fds[i], error) < 0)
             return -1;

@@ -108,29 +108,34 @@ static bool loses_children(const struct sigaction *action)
     return action->sa_handler == SIG_IGN || action->sa_flags & SA_NOCLDWAIT;
 }
 
-/* Where the caller ignores SIGCHLD a child vanishes, and its exit status with it. */
-static void expect_signal(struct child_signal *before)
+/* Where the caller ignores SIGCHLD a child vanishes, and its exit status with it. 0, or -1 with errno. */
+static int expect_signal(struct child_signal *before)
 {
     sigset_t set = child_signal_alone(), pending;
 
-    sigprocmask(SIG_BLOCK, &set, &before->mask);
-    sigpending(&pending);
+    if (sigprocmask(SIG_BLOCK, &set, &before->mask) < 0 || sigpending(&pending) < 0 ||
+        sigaction(SIGCHLD, NULL, &before->action) < 0)
+        return -1;
     before->was_pending = sigismember(&pending, SIGCHLD) == 1;
-    sigaction(SIGCHLD, NULL, &before->action);
-    if (loses_children(&before->action))
-        sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    return loses_children(&before->action)
+               ? sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL)
+               : 0;
 }
 
-/* The program must not meet the helper's signal, where the caller blocks it. */
-static void forget_signal(const struct child_signal *before)
+/* The program must not meet the helper's signal, where the caller blocks it. 0, or -1 with errno. */
+static int forget_signal(const struct child_signal *before)
 {
     sigset_t set = child_signal_alone();
 
     if (!before->was_pending)
-        sigtimedwait(&set, NULL, &(struct timespec){0});
-    if (loses_children(&before->action))
-        sigaction(SIGCHLD, &before->action, NULL);
-    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+        sigtimedwait(&set, NULL, &(struct timespec){0}); /* fails where there is none */
+    if (loses_children(&before->action)) {
+        if (sigaction(SIGCHLD, &before->action, NULL) < 0)
+            return -1;
+        while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) /* the caller's, that ended meanwhile */
+            continue;
+    }
+    return sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /* ---- Waiting for it, up to a point in time ---- */
@@ -286,8 +291,10 @@ int run_helper(char *const *arguments, struct helper_answer *answer, struct erro
     if (open_pipe(&pipes.reading, &pipes.writing, 0) < 0 ||
         open_pipe(&pipes.hearing, &pipes.complaining, O_NONBLOCK) < 0)
         return say_errno(error);
-    expect_signal(&before);
+    if (expect_signal(&before) < 0)
+        return system_error(error, "container: its helper's signal");
     result = run_child(helper, &pipes, arguments, answer, error);
-    forget_signal(&before);
+    if (forget_signal(&before) < 0)
+        return system_error(error, "container: its helper's signal");
     return result;
 }

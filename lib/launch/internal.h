@@ -26,7 +26,7 @@ int object_of(int fd, struct object *object);
 
 /* A line of it, its texts unescaped. */
 struct mount {
-    uint64_t id, device;
+    uint64_t id, parent, device;
     char *root, *point; /* the directory of the file system that is mounted, and where */
 };
 
@@ -40,6 +40,7 @@ struct mounts {
 struct place {
     uint64_t device; /* as mountinfo has it, which need not be st_dev */
     char *path;      /* to be freed */
+    bool is_listed;  /* its mount is in mountinfo; links.c also has places of which it is not */
 };
 
 struct walker;
@@ -94,8 +95,8 @@ struct walker {
 };
 
 /* Opens `path` with O_PATH and O_CLOEXEC. A symbolic link is followed only if the directory that holds it, and each one
- * walked through to reach it, is root's and nobody else's to write. -1: errno ELOOP after a refusal, with `error` set; else
- * the errno of what failed, `error` untouched (ENOENT and ENOTDIR: missing). */
+ * walked through to reach it, is root's and nobody else's to write. `error` is empty. -1: after a refusal `error` is set; else it is
+ * still empty, and errno tells what failed (ENOENT and ENOTDIR: missing). */
 int walk_open(struct walker *walker, const char *path, struct error *error);
 
 /* Notes that the policy lets the program create in `object`, which `path` has just been opened as. 0, or -1 with errno. */
@@ -143,6 +144,9 @@ int run_helper(char *const *arguments, struct helper_answer *answer, struct erro
  * what it is. What cannot be told is taken for yes: the kernel decides. 0, or -1 and `error`. */
 int check_executable(const struct launch *launch, const char *path, const char *role, struct error *error);
 
+/* Sets `error`: the program's working directory cannot be entered, for errno. Returns -1. */
+int say_directory(const struct launch *launch, struct error *error) __attribute__((cold));
+
 /* Likewise for the program's ELF loader, or a script's interpreter and what that needs in turn. */
 int check_interpreters(const struct launch *launch, struct error *error);
 
@@ -154,7 +158,10 @@ bool has_terminal(const struct launch_request *request);
 /* ---- The steps of launch_restrict and launch_enter ---- */
 
 bool is_root_of_the_initial_namespace(void);
-int filter_terminal(struct error *error);
+/* filter.c: whether this launch leaves a way around what it restricts that a seccomp filter must close, and setting it, which needs
+ * no_new_privs. 0, or -1 and `error`. */
+bool needs_filter(const struct launch *launch);
+int set_filter(const struct launch *launch, struct error *error);
 int check_privates(const struct launch *launch, struct error *error);
 int set_limits(const struct policy *policy, struct error *error);
 int pass_descriptors(const struct launch *launch, struct error *error);

@@ -242,7 +242,7 @@ int launch_restrict(struct launch *launch, struct error *error)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return system_error(error, "setting no_new_privs");
-    if (launch->is_terminal && filter_terminal(error) < 0)
+    if (needs_filter(launch) && set_filter(launch, error) < 0)
         return -1;
     if (landlock_restrict(launch->ruleset, launch->abi, launch->policy->audit, error) < 0 ||
         (launch->proof && landlock_prove(launch->proof, error) < 0))
@@ -253,8 +253,7 @@ int launch_restrict(struct launch *launch, struct error *error)
 int launch_enter(struct launch *launch, struct error *error)
 {
     if (launch->directory != AT_FDCWD && fchdir(launch->directory) < 0)
-        return error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path,
-                         strerror(errno));
+        return say_directory(launch, error);
     return pass_descriptors(launch, error);
 }
 
@@ -270,9 +269,10 @@ int launch_execute(struct launch *launch, struct error *error)
     error_set(error, failure == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: %s",
               launch->program, strerror(failure));
     if (failure == EACCES)
-        error_hint(error, "the policy must allow execute,read_file on the program, its ELF loader and, for a "
-                          "script, "
-                          "its interpreter");
+        error_hint(error,
+                   "the policy must allow execute,read_file on the program, its ELF loader and, for a "
+                   "script, its interpreter, and UID %u must be able to reach and execute them",
+                   getuid());
     else if (failure == ENOENT)
         error_hint(error, "the program is there, but its interpreter or ELF loader is missing");
     else if (failure == ENOEXEC)

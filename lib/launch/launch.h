@@ -7,7 +7,7 @@
  *                         the caller's descriptors; no privilege gained by executing the launcher itself
  *     launch_prepare      policy, ABI, rule paths, directory, private files, links, environment, arguments, program, container;
  *                         in parts: launch_prepare_domain, launch_prepare_program, launch_check_container
- *     launch_restrict     capabilities, no_new_privs, terminal filter, Landlock, proof, private files
+ *     launch_restrict     capabilities, no_new_privs, seccomp filter, Landlock, proof, private files
  *     launch_enter        directory, descriptors
  *     launch_execute      limits; becomes the program
  *
@@ -77,6 +77,7 @@ struct launch_request {
     size_t definition_count;
     const int *pass_fds; /* left open for the program; all others above 2 are closed */
     size_t pass_fd_count;
+    unsigned stand_ins;   /* of descriptors 0–2, bit by bit: those that the caller had closed */
     int status_fd;        /* -1: none. Only kept from being closed before execution */
     unsigned max_abi;     /* 0: the newest that this build knows */
     char *const *command; /* NULL-terminated; empty: the policy's `run` */
@@ -144,9 +145,14 @@ struct launch {
     bool is_root;                             /* UID 0 of the initial user namespace */
 };
 
-/* Opens what is closed of descriptors 0–2 on /dev/null. Call it before anything else opens a descriptor. 0,
- * or -1 and `error`. */
-int launch_guard_streams(struct error *error);
+/* Gives this process a working directory, umask and descriptors of its own, where its caller shares them with it (clone(2): CLONE_FS,
+ * CLONE_FILES; execve(2) ends only the second). A caller that does so must not let a seccomp filter refuse unshare(2): that is no
+ * error here, since Docker's always does. 0, or -1 and `error`. */
+int launch_stand_alone(struct error *error);
+
+/* Opens what is closed of descriptors 0–2 on /dev/null, and sets those bits of *stand_ins. Call it before anything else opens a
+ * descriptor. 0, or -1 and `error`. */
+int launch_guard_streams(unsigned *stand_ins, struct error *error);
 
 /* Refuses a descriptor to pass that is not open or is the status descriptor, a status descriptor that cannot be written, and a
  * launcher that is set-uid, set-gid or has file capabilities (getauxval(3): AT_SECURE, and the file AT_EXECFN). Call it before

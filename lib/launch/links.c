@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 int walk_note_creatable(struct walker *walker, const struct object *object, const char *path)
 {
@@ -36,7 +37,7 @@ static bool is_below(const struct walker *walker, const struct followed *followe
 
 /* ---- The same directory by another mount: neither walk saw the other's directories ---- */
 
-/* A directory in which the program may create, by its path within its file system. */
+/* Directories that are known by where they lie: those in which the program may create, then the roots of the mounts below them. */
 struct places {
     struct place *items;
     size_t count, capacity;
@@ -52,52 +53,135 @@ static int add_place(struct places *places, struct place place)
     return 0;
 }
 
-/* A directory in which the program may create, and each mount below it: Landlock walks up through mount points. */
-static int add_creatable(struct places *places, const struct mounts *mounts,
-                         const struct creatable *creatable)
+/* Whether a device of mountinfo may be one of stat(2): btrfs tells another one for each subvolume, with the major number 0, too. */
+static bool may_be_device(uint64_t listed, uint64_t device)
 {
-    struct place own;
-    int is_placed = place_of(mounts, creatable->mount, creatable->path, &own);
+    return makedev((unsigned)(listed >> 32), (unsigned)listed) == device ||
+           (!(listed >> 32) && !major(device));
+}
 
-    if (is_placed < 0 || (is_placed && add_place(places, own) < 0))
-        return -1;
-    for (size_t i = 0; i < mounts->count; i++) {
-        const struct mount *mount = &mounts->items[i];
-        struct place place = {.device = mount->device};
+/* Whether a directory is `top` or below it. Of two in a mount that is not listed, the root's, the paths tell; else it cannot be told
+ * of such a one, and the device must do. */
+static bool lies_below(const struct place *place, const struct place *top)
+{
+    if (place->is_listed != top->is_listed)
+        return place->is_listed ? may_be_device(place->device, top->device)
+                                : may_be_device(top->device, place->device);
+    return place->device == top->device && is_at_or_below(place->path, top->path);
+}
 
-        if (!strcmp(mount->point, creatable->path) || !is_at_or_below(mount->point, creatable->path))
-            continue;
-        place.path = strdup(mount->root);
-        if (!place.path || add_place(places, place) < 0)
-            return -1;
-    }
+/* Whether what is mounted at `point` is below the place. Landlock walks up through mount points, and passes over the directory that
+ * a mount covers. What is mounted on "/" is below nothing. */
+static bool is_mounted_below(const struct place *point, const struct place *top)
+{
+    if (!point->is_listed && !strcmp(point->path, "/"))
+        return false;
+    return lies_below(point, top) &&
+           (point->is_listed != top->is_listed || strcmp(point->path, top->path) != 0);
+}
+
+/* A mount, and where its point lies. */
+struct mounted {
+    struct place point, root;
+    bool is_below;
+};
+
+/* Adds the root of every mount that is below a place, and so of those below that. */
+static int add_mounts_below(struct places *places, struct mounted *mounted, size_t count)
+{
+    for (size_t i = 0; i < places->count; i++)
+        for (size_t k = 0; k < count; k++) {
+            if (mounted[k].is_below || !is_mounted_below(&mounted[k].point, &places->items[i]))
+                continue;
+            mounted[k].is_below = true;
+            if (add_place(places, mounted[k].root) < 0)
+                return -1;
+        }
     return 0;
 }
 
-/* Whether a directory on the link's device, in another mount than the link, is one in which the program may create. Asked where
- * it cannot be told how the two lie to each other. */
-static bool may_be_below(const struct walker *walker, const struct mounts *mounts,
-                         const struct followed *followed, bool is_placed)
+static void free_mounted(struct mounted *mounted, size_t count)
 {
-    for (size_t i = 0; i < walker->creatable_count; i++) {
-        const struct creatable *creatable = &walker->creatable[i];
-
-        if (creatable->device == followed->device && creatable->mount != followed->mount &&
-            !(is_placed && find_mount(mounts, creatable->mount)))
-            return true;
+    for (size_t i = 0; mounted && i < count; i++) {
+        free(mounted[i].point.path);
+        if (!mounted[i].is_below) /* else it was added */
+            free(mounted[i].root.path);
     }
-    return false;
+    free(mounted);
 }
 
-static bool is_below_by_another_mount(const struct walker *walker, const struct mounts *mounts,
-                                      const struct places *places, const struct followed *followed)
+/* As place_of(); where that cannot be told, the path itself and the device as stat(2) has it. 0, or -1 when memory ran out. */
+static int place_or_path(const struct mounts *mounts, uint64_t id, const char *path, uint64_t device,
+                         struct place *place)
+{
+    int is_listed = place_of(mounts, id, path, place);
+
+    if (is_listed)
+        return is_listed < 0 ? -1 : 0;
+    *place = (struct place){device, strdup(path), false};
+    return place->path ? 0 : -1;
+}
+
+/* The mount in which the point of one lies: not in another one that is mounted on the same directory. */
+static uint64_t mount_of_point(const struct mounts *mounts, const struct mount *mount)
+{
+    const struct mount *covered = find_mount(mounts, mount->parent);
+    uint64_t parent = mount->parent;
+
+    while (covered && covered->id != covered->parent && !strcmp(covered->point, mount->point)) {
+        parent = covered->parent;
+        covered = find_mount(mounts, parent);
+    }
+    return parent;
+}
+
+/* `root`: the device of "/". */
+static struct mounted *take_mounted(const struct mounts *mounts, uint64_t root)
+{
+    struct mounted *mounted = calloc(mounts->count, sizeof *mounted);
+
+    for (size_t i = 0; mounted && i < mounts->count; i++) {
+        const struct mount *mount = &mounts->items[i];
+
+        mounted[i].root = (struct place){mount->device, strdup(mount->root), true};
+        if (place_or_path(mounts, mount_of_point(mounts, mount), mount->point, root, &mounted[i].point) ==
+                0 &&
+            mounted[i].root.path)
+            continue;
+        free_mounted(mounted, i + 1);
+        return NULL;
+    }
+    return mounted;
+}
+
+static int take_places(struct places *places, const struct walker *walker, const struct mounts *mounts)
+{
+    struct mounted *mounted =
+        take_mounted(mounts, walker->walked[0].device); /* each walk begins at the root */
+    int result = mounted ? 0 : -1;
+
+    for (size_t i = 0; result == 0 && i < walker->creatable_count; i++) {
+        const struct creatable *creatable = &walker->creatable[i];
+        struct place own;
+
+        result = place_or_path(mounts, creatable->mount, creatable->path, creatable->device, &own);
+        if (result == 0)
+            result = add_place(places, own);
+    }
+    if (result == 0)
+        result = add_mounts_below(places, mounted, mounts->count);
+    free_mounted(mounted, mounts->count);
+    return result;
+}
+
+static bool is_below_by_another_mount(const struct mounts *mounts, const struct places *places,
+                                      const struct followed *followed)
 {
     struct place link;
-    int is_placed = place_of(mounts, followed->mount, followed->directory, &link);
-    bool is_below = is_placed < 0 || may_be_below(walker, mounts, followed, is_placed);
+    bool is_below = place_or_path(mounts, followed->mount, followed->directory, followed->device, &link) < 0;
 
-    for (size_t i = 0; is_placed > 0 && !is_below && i < places->count; i++)
-        is_below = places->items[i].device == link.device && is_at_or_below(link.path, places->items[i].path);
+    for (size_t i = 0; !is_below && i < places->count; i++)
+        is_below = lies_below(&link, &places->items[i]);
     free(link.path);
     return is_below;
 }
@@ -117,7 +201,7 @@ static int check_links(struct walker *walker, const struct mounts *mounts, const
         const struct followed *followed = &walker->followed[walker->checked++];
 
         walker->position = followed->position;
-        if (is_below(walker, followed) || is_below_by_another_mount(walker, mounts, places, followed))
+        if (is_below(walker, followed) || is_below_by_another_mount(mounts, places, followed))
             return say_followed(followed, error);
     }
     return 0;
@@ -132,8 +216,8 @@ int walk_check(struct walker *walker, struct error *error)
     if (!walker->followed_count || !walker->creatable_count)
         return 0;
     mounts = mounts_of(walker);
-    for (size_t i = 0; mounts && result == 0 && i < walker->creatable_count; i++)
-        result = add_creatable(&places, mounts, &walker->creatable[i]);
+    if (mounts)
+        result = take_places(&places, walker, mounts);
     qsort(walker->creatable, walker->creatable_count, sizeof *walker->creatable, compare_creatable);
     if (!mounts || result < 0)
         result = say_no_mounts(error, "checking symbolic links");

@@ -22,9 +22,9 @@ static char *read_mountinfo(void)
     return NULL;
 }
 
-static unsigned octal(char digit)
+static bool is_octal(char digit)
 {
-    return (unsigned char)digit & 7;
+    return digit >= '0' && digit <= '7';
 }
 
 /* Takes a word of mountinfo, where blanks, newlines and backslashes are written \NNN, and leaves it unescaped in its place. */
@@ -33,8 +33,8 @@ static char *take_field(char **at)
     char *begin = *at, *out = begin, *in = begin;
 
     while (*in && *in != ' ' && *in != '\n') {
-        if (in[0] == '\\' && in[1] && in[2] && in[3]) {
-            *out++ = (char)(octal(in[1]) << 6 | octal(in[2]) << 3 | octal(in[3]));
+        if (in[0] == '\\' && is_octal(in[1]) && is_octal(in[2]) && is_octal(in[3])) {
+            *out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
             in += 4;
         } else {
             *out++ = *in++;
@@ -50,7 +50,7 @@ static struct mount take_mount(char *line)
     struct mount mount = {.id = strtoull(take_field(&line), NULL, 10)};
     char *device;
 
-    take_field(&line); /* the parent */
+    mount.parent = strtoull(take_field(&line), NULL, 10);
     device = take_field(&line);
     mount.device = strtoull(device, &device, 10) << 32;
     mount.device |= *device ? strtoull(device + 1, NULL, 10) : 0;
@@ -92,6 +92,7 @@ int place_of(const struct mounts *mounts, uint64_t id, const char *path, struct 
         return 0;
     rest = path + (strcmp(mount->point, "/") ? strlen(mount->point) : 0);
     place->device = mount->device;
+    place->is_listed = true;
     if (asprintf(&place->path, "%s%s", strcmp(mount->root, "/") ? mount->root : "",
                  strcmp(rest, "/") ? rest : "") < 0) {
         place->path = NULL;

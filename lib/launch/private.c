@@ -1,7 +1,9 @@
 #include "launch/internal.h"
 
 #include <errno.h>
+#include <linux/openat2.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 static int say_open(const struct launch *launch, const struct policy_path *named, const char *by,
                     struct error *error)
@@ -159,21 +161,99 @@ int check_privates(const struct launch *launch, struct error *error)
 
 /* ---- Arguments: a private file is given as a pipe with its bytes ---- */
 
-static const struct launch_private *private_named(const struct launch *launch, const char *argument)
+static const struct launch_private *private_by_text(const struct launch *launch, const char *argument)
 {
-    struct stat status;
-
-    if (!argument[0] || fstatat(launch->directory, argument, &status, 0) < 0)
-        return NULL;
     for (size_t i = 0; i < launch->private_count; i++)
-        if (launch->privates[i].device == status.st_dev && launch->privates[i].inode == status.st_ino)
+        if (!strcmp(launch->privates[i].path, argument))
             return &launch->privates[i];
     return NULL;
 }
 
+static const struct launch_private *private_by_object(const struct launch *launch,
+                                                      const struct object *object)
+{
+    for (size_t i = 0; i < launch->private_count; i++)
+        if (launch->privates[i].device == object->device && launch->privates[i].inode == object->inode)
+            return &launch->privates[i];
+    return NULL;
+}
+
+/* What an argument leads to from the program's working directory. 1; 0: to nothing that this user can see; -1 with errno. */
+static int look_up(const struct launch *launch, const char *argument, struct open_how how,
+                   struct object *object)
+{
+    auto_close int fd = -1;
+
+    how.flags = O_PATH | O_CLOEXEC;
+    fd = (int)syscall(SYS_openat2, launch->directory, argument, &how, sizeof how);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ENAMETOOLONG ? 0 : -1;
+    return object_of(fd, object) < 0 ? -1 : 1;
+}
+
+static int say_argument(const char *argument, const char *why, struct error *error)
+{
+    return error_set(error, LAUNCH_PRIVATE, "argument %s: whether it is a private file cannot be told: %s",
+                     argument, why);
+}
+
+/* A symbolic link could be the last program's, made to change what this one is given: it is not followed, and one that leads to a
+ * private file is refused. */
+static int refuse_link(const struct launch *launch, const char *argument, struct error *error)
+{
+    const struct launch_private *private;
+    struct object object;
+    int found = look_up(launch, argument, (struct open_how){0}, &object);
+
+    if (found < 0 && errno != ELOOP)
+        return say_argument(argument, strerror(errno), error);
+    private = found > 0 ? private_by_object(launch, &object) : NULL;
+    if (!private)
+        return 0;
+    error_set(error, LAUNCH_PRIVATE, "argument %s: it leads to the private file %s by a symbolic link",
+              argument, private->path);
+    return error_hint(error, "name it as the policy does; or remove the link, which the program may have "
+                             "made");
+}
+
+/* *private: the one that the argument names, or NULL. 0, or -1 and `error`. */
+static int find_private(const struct launch *launch, const char *argument,
+                        const struct launch_private **private, struct error *error)
+{
+    struct object object;
+    int found;
+
+    *private = private_by_text(launch, argument);
+    if (*private || !argument[0])
+        return 0;
+    found = look_up(launch, argument, (struct open_how){.resolve = RESOLVE_NO_SYMLINKS}, &object);
+    if (found < 0)
+        return errno == ELOOP ? refuse_link(launch, argument, error)
+                              : say_argument(argument, strerror(errno), error);
+    *private = found > 0 ? private_by_object(launch, &object) : NULL;
+    return 0;
+}
+
 static int say_pipe(const struct launch_private *private, const char *why, struct error *error)
 {
-    error_set(error, LAUNCH_PRIVATE, "%s: cannot be given to the program: %s", private->path, why);
+    return error_set(error, LAUNCH_PRIVATE, "%s: cannot be given to the program: %s", private->path, why);
+}
+
+static int say_errno(const struct launch_private *private, struct error *error)
+{
+    int failure = errno;
+
+    say_pipe(private, strerror(failure), error);
+    if (failure == EACCES)
+        return error_hint(error, "UID %u may not read it: its owner can change that (chmod)", getuid());
+    if (failure == EMFILE || failure == ENFILE)
+        return error_hint(error, "allow more open files (ulimit -n, docker run --ulimit nofile=N)");
+    return -1;
+}
+
+static int say_too_large(const struct launch_private *private, struct error *error)
+{
+    say_pipe(private, "it does not fit a pipe", error);
     return error_hint(error, "keep it below 8 KiB: that always fits a pipe, larger ones only while the user "
                              "holds few (pipe(7), pipe-user-pages-soft)");
 }
@@ -185,7 +265,7 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
     enum { PART = 4096 };
     auto_free char *bytes = malloc(PART);
     struct stat status;
-    ssize_t count;
+    ssize_t count, written;
 
     if (!bytes)
         return system_error(error, "reading private files");
@@ -193,9 +273,12 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
         fcntl(pipe, F_SETPIPE_SZ, (int)(status.st_size > INT_MAX / 2 ? INT_MAX / 2 : status.st_size));
     while ((count = read(file, bytes, PART)) != 0) {
         if (count < 0)
-            return say_pipe(private, strerror(errno), error);
-        if (write(pipe, bytes, (size_t)count) != count)
-            return say_pipe(private, "it does not fit a pipe", error);
+            return say_errno(private, error);
+        written = write(pipe, bytes, (size_t)count);
+        if (written < 0 && errno != EAGAIN)
+            return say_errno(private, error);
+        if (written != count)
+            return say_too_large(private, error);
     }
     return 0;
 }
@@ -207,16 +290,16 @@ static int pipe_of(const struct launch_private *private, struct error *error)
     int ends[2], flags;
 
     if (file < 0)
-        return say_pipe(private, strerror(errno), error);
+        return say_errno(private, error);
     if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
-        return say_pipe(private, strerror(errno), error);
+        return say_errno(private, error);
     reading = ends[0];
     writing = ends[1];
     if (fill(private, file, writing, error) < 0)
         return -1;
     flags = fcntl(reading, F_GETFL);
     if (flags < 0 || fcntl(reading, F_SETFL, flags & ~O_NONBLOCK) < 0)
-        return say_pipe(private, strerror(errno), error);
+        return say_errno(private, error);
     return take_fd(&reading);
 }
 
@@ -236,9 +319,11 @@ static int copy_arguments(struct launch *launch, char *const *command, struct er
 
 static int replace_argument(struct launch *launch, char **argument, struct error *error)
 {
-    const struct launch_private *private = private_named(launch, *argument);
+    const struct launch_private *private;
     struct launch_pipe *pipe = &launch->pipes[launch->pipe_count];
 
+    if (find_private(launch, *argument, &private, error) < 0)
+        return -1;
     if (!private)
         return 0;
     pipe->fd = pipe_of(private, error);

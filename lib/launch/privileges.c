@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -18,20 +19,43 @@ static int say_privileged(struct error *error, const char *what)
 /* What it gained the kernel tells (AT_SECURE). The bits of the file are looked at all the same: to a caller who is root already, or
  * with no_new_privs, they give nothing, but the next one may be another. The file is named as it was executed (AT_EXECFN):
  * /proc/self/exe costs twenty times as much, for its entries are made anew for every process. */
-static int refuse_privileged_launcher(struct error *error)
+static int refuse_privileged_file(struct error *error)
 {
     const char *self = (const char *)getauxval(AT_EXECFN);
     struct stat status;
 
-    if (getauxval(AT_SECURE))
-        return say_privileged(error, "gained a user, a group or capabilities when it was executed");
-    if (!self)
-        return 0;
-    if (stat(self, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID))
+    if (!self ||
+        stat(self, &status) < 0) { /* executed by a descriptor, or from a root directory that was left */
+        self = "/proc/self/exe";
+        if (stat(self, &status) < 0)
+            return system_error(error, "landlock-exec's own file cannot be looked at");
+    }
+    if (status.st_mode & (S_ISUID | S_ISGID))
         return say_privileged(error, "is set-uid or set-gid");
     if (getxattr(self, "security.capability", NULL, 0) >= 0)
         return say_privileged(error, "has file capabilities");
+    if (errno != ENODATA && errno != EOPNOTSUPP)
+        return system_error(error, "landlock-exec's own file cannot be looked at (getxattr)");
     return 0;
+}
+
+static int refuse_privileged_launcher(struct error *error)
+{
+    if (refuse_privileged_file(error) < 0)
+        return -1;
+    if (!getauxval(AT_SECURE))
+        return 0;
+    error_set(error, LAUNCH_PRIVILEGED,
+              "landlock-exec gained privileges when it was executed, and not by its file: its "
+              "caller's real and effective user or group differ, or a security module says so");
+    return error_hint(error, "start it as one user: setpriv --reuid UID --regid GID --clear-groups");
+}
+
+int launch_stand_alone(struct error *error)
+{
+    if (unshare(CLONE_FS | CLONE_FILES) == 0 || errno == EPERM || errno == ENOSYS)
+        return 0;
+    return system_error(error, "working directory and descriptors of its own (unshare)");
 }
 
 int launch_guard(const struct launch_request *request, struct error *error)
@@ -45,9 +69,11 @@ bool is_root_of_the_initial_namespace(void)
     char map[128];
     const char *rest = map;
 
-    return getauxval(AT_EUID) == 0 && read_small_file("/proc/self/uid_map", map, sizeof map) &&
-           next_id_range(&rest, &range) && range.inside == 0 && range.outside == 0 &&
-           range.count == UINT32_MAX;
+    if (getauxval(AT_EUID) != 0)
+        return false;
+    /* what cannot be told is taken for the worse */
+    return !read_small_file("/proc/self/uid_map", map, sizeof map) || !next_id_range(&rest, &range) ||
+           (range.inside == 0 && range.outside == 0 && range.count == UINT32_MAX);
 }
 
 struct capability_sets {
@@ -72,12 +98,18 @@ static bool are_empty(const struct capability_sets *sets)
 
 /* Possible with an effective CAP_SETPCAP only; without it the set stays, and gives nothing while no_new_privs is
  * set: execve(2) then adds no capability (capabilities(7)). */
-static void drop_bounding_set(const struct capability_sets *sets)
+static int drop_bounding_set(const struct capability_sets *sets, struct error *error)
 {
+    unsigned long capability = 0;
+
     if (!(sets->halves[0].effective & 1U << CAP_SETPCAP))
-        return;
-    for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; capability++)
-        continue;
+        return 0;
+    while (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
+        capability++;
+    /* behind the last one, which the kernel knows; not an earlier one, which it would not drop */
+    if (errno == EINVAL && prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0 && errno == EINVAL)
+        return 0;
+    return system_error(error, "dropping the bounding set");
 }
 
 int launch_drop_capabilities(struct error *error)
@@ -90,7 +122,8 @@ int launch_drop_capabilities(struct error *error)
     if (are_empty(&sets))
         return 0; /* and the ambient set with them: it is part of both permitted and inheritable,
                      capabilities(7) */
-    drop_bounding_set(&sets);
+    if (drop_bounding_set(&sets, error) < 0)
+        return -1;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
         syscall(SYS_capset, &header, none.halves) < 0)
         return system_error(error, "dropping capabilities");

@@ -32,10 +32,8 @@ static int say_unusable(const struct launch *launch, const char *name, const cha
     if (launch->program && strcmp(name, launch->program) != 0)
         error_hint(error, "it is %s of %s", role, launch->program);
     else if (failure == EACCES)
-        error_hint(error,
-                   "its mode or a noexec mount forbids it, not the policy: chmod +x %s, or name its "
-                   "interpreter (python3 %s)",
-                   name, name);
+        error_hint(error, "its mode or a noexec mount forbids it, not the policy: chmod +x it, or name its "
+                          "interpreter (python3 FILE)");
     return -1;
 }
 
@@ -89,7 +87,7 @@ static int check_grants(const struct launch *launch, const char *path, const cha
                         const struct stat *status, struct error *error)
 {
     policy_rights needed = (POLICY_EXECUTE | POLICY_READ_FILE) & launch->handled;
-    auto_free char *real = NULL;
+    auto_free char *real = NULL, *word = NULL;
     auto_close int fd = -1;
 
     if (!(needed & ~granted_on(launch, status->st_dev, status->st_ino)))
@@ -100,7 +98,9 @@ static int check_grants(const struct launch *launch, const char *path, const cha
         return 0;
     error_set(error, LAUNCH_NOT_EXECUTABLE, "%s: cannot execute: the policy does not allow it (%s)", path,
               strerror(EACCES));
-    return error_hint(error, "it is %s; add to the policy: allow execute,read_file %s", role, real);
+    word = text_as_word(real);
+    return error_hint(error, "it is %s; add to the policy: allow execute,read_file %s", role,
+                      word ? word : "PATH");
 }
 
 int check_executable(const struct launch *launch, const char *path, const char *role, struct error *error)
@@ -130,12 +130,22 @@ int prepare_program(struct launch *launch, struct error *error)
     return check_interpreters(launch, error);
 }
 
+int say_directory(const struct launch *launch, struct error *error)
+{
+    int failure = errno;
+
+    error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path, strerror(failure));
+    return failure == EACCES
+               ? error_hint(error, "UID %u may not enter it: its owner can change that (chmod u+rwx)",
+                            getuid())
+               : -1;
+}
+
 static int check_directory(const struct launch *launch, struct error *error)
 {
     if (launch->directory == AT_FDCWD || faccessat(launch->directory, ".", X_OK, AT_EACCESS) == 0)
         return 0;
-    error_set(error, LAUNCH_PATH, "directory %s: %s", launch->policy->directory.path, strerror(errno));
-    return error_hint(error, "UID %u may not enter it", getuid());
+    return say_directory(launch, error);
 }
 
 int launch_check_unprivileged(struct launch *launch, struct error *error)
@@ -144,7 +154,8 @@ int launch_check_unprivileged(struct launch *launch, struct error *error)
         return -1;
     if (check_directory(launch, error) < 0 && fault(launch, &launch->policy->directory.position, error) < 0)
         return -1;
-    if (!launch->program || check_executable(launch, launch->program, "the program", error) == 0)
+    if (!launch->program || (check_executable(launch, launch->program, "the program", error) == 0 &&
+                             check_interpreters(launch, error) == 0))
         return 0;
     return fault(launch, &launch->policy->run_position, error);
 }

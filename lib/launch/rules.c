@@ -36,22 +36,25 @@ static int say_unreachable(const struct launch *launch, const char *path,
 
     policy_error(error, LAUNCH_PATH, launch, position, "%s: %s", path, strerror(failure));
     if (failure == EACCES)
-        error_hint(error, "UID %u may not search a directory on the way (namei -l %s shows which)", getuid(),
-                   path);
+        error_hint(error, "UID %u may not search a directory on the way (namei -l shows which)", getuid());
     else if (is_missing(failure))
         error_hint(error, "create it, or take it out of the policy");
+    else if (failure == EMFILE || failure == ENFILE)
+        error_hint(error, "allow more open files (ulimit -n, docker run --ulimit nofile=N)");
     return -1;
 }
 
 static int say_rule_unreachable(const struct launch *launch, const struct policy_path_rule *rule,
                                 struct error *error)
 {
+    auto_free char *word = NULL;
     int failure = errno;
 
     say_unreachable(launch, rule->path, &rule->position, error);
-    if (is_missing(failure))
-        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing%s",
-                   rule->path, strchr(rule->path, '*') ? "; a path has no wildcards" : "");
+    word = is_missing(failure) ? text_as_word(rule->path) : NULL;
+    if (word)
+        error_hint(error, "create it, take it out of the policy, or write -%s if it may be missing%s", word,
+                   strchr(rule->path, '*') ? "; a path has no wildcards" : "");
     return -1;
 }
 
@@ -62,7 +65,7 @@ int open_named(const struct launch *launch, struct walker *walker, const char *p
 
     walker->position = position;
     fd = walk_open(walker, path, error);
-    if (fd >= 0 || errno == ELOOP)
+    if (fd >= 0 || error->code)
         return fd;
     return say_unreachable(launch, path, position, error);
 }
@@ -154,7 +157,7 @@ static int add_path_rule(struct launch *launch, struct walker *walker, struct ba
         close_later(batch, fd);
         return add_rule(launch, walker, rule, fd, error);
     }
-    if (errno == ELOOP)
+    if (error->code)
         return -1;
     if (rule->position.flags & POLICY_OPTIONAL && is_missing(errno))
         return skip(launch, rule, error);

@@ -30,7 +30,6 @@ static int say_link(struct walk *walk, struct error *error)
                "%s is not root's, or others may write it: name in the policy the path that the link leads to "
                "(readlink -f shows it), or make every directory on the way root's and writable by root alone",
                walk->untrusted);
-    errno = ELOOP;
     return -1;
 }
 
@@ -148,11 +147,9 @@ static int follow(struct walk *walk, int link, struct error *error)
 
     if (!walk->is_trusted)
         return say_link(walk, error);
-    if (++walk->links > MOST_LINKS) {
-        error_set(error, LAUNCH_PATH, "%s crosses more than %d symbolic links", walk->path, MOST_LINKS);
-        errno = ELOOP;
-        return -1;
-    }
+    if (++walk->links > MOST_LINKS)
+        return error_set(error, LAUNCH_PATH, "%s crosses more than %d symbolic links", walk->path,
+                         MOST_LINKS);
     length = readlinkat(link, "", target, sizeof walk->target);
     if (length < 0)
         return -1;

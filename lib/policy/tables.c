@@ -30,7 +30,7 @@ const struct policy_right policy_right_table[] = {
     {POLICY_NET(3), "connect_send_udp", 10, FREE_OK, "connect a UDP socket, or send with one, to a port"},
     {POLICY_SCOPE(0), "abstract_unix_socket", 6, FREE_OK,
      "connect to an abstract socket made outside the domain"},
-    {POLICY_SCOPE(1), "signal", 6, FREE_OK, "signal a process outside the domain"},
+    {POLICY_SIGNAL, "signal", 6, FREE_OK, "signal a process outside the domain"},
 };
 const size_t policy_right_count = array_size(policy_right_table);
 

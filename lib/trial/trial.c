@@ -32,6 +32,7 @@ struct run {
     struct scene *scenes; /* of the batch */
     struct result *results;
     size_t first, count; /* the batch */
+    size_t most_paths;   /* in a batch: asked once, since the limit may change */
     int udp;
     sigset_t held, before; /* the signals that are held back, and SIGCHLD; the mask as it was */
 };
@@ -222,12 +223,12 @@ static size_t most_paths(void)
 }
 
 /* How many trials from `first` on make a batch. */
-static size_t batch_size(const struct trial *trials, size_t first, size_t count)
+static size_t batch_size(const struct run *run, size_t first, size_t count)
 {
-    size_t size = 0, paths = 0, most = most_paths();
+    size_t size = 0, paths = 0;
 
-    while (first + size < count && size < MOST_PORTS && paths < most)
-        paths += trials[first + size++].path ? 1 : 0;
+    while (first + size < count && size < MOST_PORTS && paths < run->most_paths)
+        paths += run->trials[first + size++].path ? 1 : 0;
     return size;
 }
 
@@ -245,7 +246,7 @@ static bool must_end(const struct run *run)
 static int run_batches(struct run *run, size_t count, struct error *error)
 {
     for (run->first = 0; run->first < count; run->first += run->count) {
-        run->count = batch_size(run->trials, run->first, count);
+        run->count = batch_size(run, run->first, count);
         if (run_batch(run, error) < 0)
             return -1;
         if (must_end(run))
@@ -292,12 +293,12 @@ static int bound_udp_socket(void)
     return take_fd(&fd);
 }
 
-static size_t largest_batch(const struct trial *trials, size_t count)
+static size_t largest_batch(const struct run *run, size_t count)
 {
     size_t largest = 1;
 
     for (size_t first = 0, size; first < count; first += size) {
-        size = batch_size(trials, first, count);
+        size = batch_size(run, first, count);
         largest = size > largest ? size : largest;
     }
     return largest;
@@ -305,8 +306,8 @@ static size_t largest_batch(const struct trial *trials, size_t count)
 
 int trial_run(struct launch *launch, struct trial *trials, size_t count, struct error *error)
 {
-    size_t most = largest_batch(trials, count), size = most * sizeof(struct result);
-    struct run run = {.launch = launch, .trials = trials};
+    struct run run = {.launch = launch, .trials = trials, .most_paths = most_paths()};
+    size_t most = largest_batch(&run, count), size = most * sizeof(struct result);
     auto_free void *scenes = run.scenes = calloc(most, sizeof *run.scenes);
     auto_close int udp = run.udp = bound_udp_socket();
     int result;

@@ -343,27 +343,6 @@ static const struct policy_position *forbidden(const struct question *question, 
     return NULL;
 }
 
-/* A path as the policy language takes it. A blank has no escape of its own. */
-static char *quoted(const char *path)
-{
-    struct text text = {0};
-    FILE *out = text_open(&text);
-
-    if (!out)
-        return NULL;
-    for (const char *at = path; *at;) {
-        size_t length = utf8_sequence(at, strlen(at));
-
-        if (!length || *at == ' ' || utf8_disturbs(at, length))
-            for (size_t i = 0; i < (length ? length : 1); i++)
-                fprintf(out, "\\x%02x", (unsigned char)at[i]);
-        else
-            fprintf(out, "%s%.*s", strchr("\\\"#$", *at) ? "\\" : "", (int)length, at);
-        at += length ? length : 1;
-    }
-    return text_close(out, &text) == 0 ? text.bytes : NULL;
-}
-
 /* A rule for it would hold for that process alone, which is not the program's. */
 static bool is_of_one_process(const struct verdict *verdict)
 {
@@ -383,7 +362,7 @@ static int suggest(const struct question *question, struct verdict *verdict)
     verdict->forbidden_by = forbidden(question, verdict->missing);
     if (verdict->forbidden_by)
         return 0;
-    path = quoted(question->real);
+    path = text_as_word(question->real);
     if (!path || asprintf(&verdict->suggestion, "allow %s %s", policy_rights_text(verdict->missing, names),
                           path) < 0) {
         verdict->suggestion = NULL;

@@ -330,6 +330,7 @@ static void all_bytes_are_written(void **state)
 static void a_reader_that_has_gone_away_is_an_error_and_no_signal(void **state)
 {
     struct sigaction counting = {.sa_handler = count_signal}, before, after;
+    struct write_signals held;
     int ends[2];
 
     (void)state;
@@ -337,10 +338,12 @@ static void a_reader_that_has_gone_away_is_an_error_and_no_signal(void **state)
     close(ends[0]);
     signals_seen = 0;
     sigaction(SIGPIPE, &counting, &before);
+    assert_int_equal(hold_off_signals(&held), 0);
     errno = 0;
     assert_int_equal(write_all(ends[1], "x", 1), -1);
     assert_int_equal(errno, EPIPE);
     text_write_line(ends[1], "prefix: ", "text");
+    assert_int_equal(restore_signals(&held), 0);
     sigaction(SIGPIPE, &before, &after);
     close(ends[1]);
     assert_int_equal(signals_seen, 0);
@@ -350,6 +353,7 @@ static void a_reader_that_has_gone_away_is_an_error_and_no_signal(void **state)
 static void a_file_that_may_not_grow_is_an_error_and_no_signal(void **state)
 {
     struct sigaction counting = {.sa_handler = count_signal}, before, after;
+    struct write_signals held;
     struct rlimit limit, small;
     FILE *file = tmpfile();
 
@@ -360,9 +364,11 @@ static void a_file_that_may_not_grow_is_an_error_and_no_signal(void **state)
     signals_seen = 0;
     sigaction(SIGXFSZ, &counting, &before);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(hold_off_signals(&held), 0);
     errno = 0;
     assert_int_equal(write_all(fileno(file), "more than four", 14), -1);
     assert_int_equal(errno, EFBIG);
+    assert_int_equal(restore_signals(&held), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     sigaction(SIGXFSZ, &before, &after);
     fclose(file);

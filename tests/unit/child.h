@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -94,6 +95,22 @@ static inline void need(bool is_there, const char *what)
         fail_msg("there must be %s", what);
     print_message("there is no %s here\n", what);
     skip();
+}
+
+/* ---- Terminals, in a child ---- */
+
+/* Becomes the leader of a session whose terminal it returns, so that nothing but a filter forbids TIOCSTI to it. */
+static inline int open_terminal(void)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), terminal;
+    char name[64];
+
+    must(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    must(ptsname_r(master, name, sizeof name) == 0);
+    must(setsid() > 0);
+    terminal = open(name, O_RDWR | O_CLOEXEC);
+    must(isatty(terminal));
+    return terminal;
 }
 
 #endif

@@ -481,6 +481,7 @@ static void findings_that_cannot_be_written_are_an_error(void **state)
 {
     struct container_finding one = finding("a message", "a hint");
     const struct container_findings findings = {.items = &one, .count = 1};
+    struct write_signals signals;
     int ends[2];
 
     (void)state;
@@ -489,8 +490,10 @@ static void findings_that_cannot_be_written_are_an_error(void **state)
     assert_int_equal(errno, EBADF);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     close(ends[0]);
+    assert_int_equal(hold_off_signals(&signals), 0); /* as the launcher does for its helper */
     assert_int_equal(container_write_findings(ends[1], &findings), -1);
     assert_int_equal(errno, EPIPE);
+    assert_int_equal(restore_signals(&signals), 0);
     close(ends[1]);
     ends[1] = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_int_equal(container_write_findings(ends[1], &findings), -1);

@@ -15,8 +15,8 @@ static void check_hint(unsigned presets, enum remedy remedy, const char *hint)
     assert_string_equal(findings.items[0].hint, hint);
 }
 
-#define CONTAINERS_HINT " run: no -v, --mount or --tmpfs on /a b"
-#define BUBBLEWRAPS_HINT "bwrap: no --bind or --tmpfs on /a b"
+#define CONTAINERS_HINT " run: no -v, --mount or --tmpfs on /a\\x20b"
+#define BUBBLEWRAPS_HINT "bwrap: no --bind or --tmpfs on /a\\x20b"
 
 static void the_hint_is_for_the_runtime_that_the_policy_names(void **state)
 {
@@ -83,10 +83,14 @@ static void every_remedy_says_what_to_do(void **state)
     }
 }
 
-/* A name is not looked into again. */
-static void the_subject_is_put_in_as_it_is(void **state)
+/* A name is not looked into again, and cannot be taken for more than a name by who pastes it. */
+static void the_subject_is_put_in_as_one_word(void **state)
 {
-    static const char *const subjects[] = {"/@/@", "/%s%n", "/a\nb", "/\xff", ""};
+    static const char *const subjects[] = {"/@/@", "/%s%n",   "/a\nb",          "/\xff",
+                                           "",     "/a /etc", "/$(reboot);#\"", "/отчёт"};
+    static const char *const put_in[] = {
+        "/@/@",  "/%s%n", "/a\\x0ab", "/\\xff", "", "/a\\x20/etc", "/\\$\\x28reboot\\x29\\x3b\\#\\\"",
+        "/отчёт"};
     const struct container_expectation expectation = {0};
 
     (void)state;
@@ -96,7 +100,7 @@ static void the_subject_is_put_in_as_it_is(void **state)
         char wanted[128];
 
         assert_int_equal(find(&check, REMEDY_SOCKET, subjects[i], "%s", subjects[i]), 0);
-        snprintf(wanted, sizeof wanted, "docker run: no -v or --mount on %s", subjects[i]);
+        snprintf(wanted, sizeof wanted, "docker run: no -v or --mount on %s", put_in[i]);
         assert_string_equal(findings.items[0].message, subjects[i]);
         assert_string_equal(findings.items[0].hint, wanted);
     }
@@ -122,7 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hint_is_for_the_runtime_that_the_policy_names),
         cmocka_unit_test(every_remedy_says_what_to_do),
-        cmocka_unit_test(the_subject_is_put_in_as_it_is),
+        cmocka_unit_test(the_subject_is_put_in_as_one_word),
         cmocka_unit_test(findings_are_kept_in_their_order),
     };
 

@@ -152,8 +152,9 @@ static bool check_all(const void *context)
     int result = container_check(context, getpid(), &findings, &error);
 
     assert_int_equal(error.code, result < 0 ? CONTAINER_ERROR : 0);
-    if (result < 0 && strcmp(error.message, "out of memory") != 0)
-        assert_string_equal(error.message, "/proc/self/mountinfo: cannot be read");
+    if (result < 0 && strcmp(error.message, "out of memory") != 0 &&
+        strcmp(error.message, "/proc/self/mountinfo: cannot be read") != 0)
+        assert_non_null(strstr(error.message, ": cannot be read: Cannot allocate memory"));
     return result == 0;
 }
 

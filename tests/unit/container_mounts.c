@@ -120,9 +120,9 @@ static void dockers_departures_are_found_with_the_option_that_restores_it(void *
         {"docker-privileged", DOCKER, {{STRANGER("/sys", "sysfs", "sysfs", "/"), NO_PRIVILEGES}}},
         {"docker-departures",
          DOCKER,
-         {{STRANGER("/data/hidden dir\\x", "ext4", "/dev/vda", "/srv/data"), "allow write /data/hidden "
-                                                                             "dir\\x and: container writable "
-                                                                             "/data/hidden dir\\x"},
+         {{STRANGER("/data/hidden dir\\x", "ext4", "/dev/vda", "/srv/data"), "allow write /data/hidden\\x20dir\\\\x "
+                                                                             "and: container writable "
+                                                                             "/data/hidden\\x20dir\\\\x"},
           {NOT_THE_RUNTIMES("/dev/mqueue", "ext4", "/dev/vda", "/srv/chats/one"), "docker run: no -v, "
                                                                                   "--mount or --tmpfs on "
                                                                                   "/dev/mqueue"},
@@ -261,8 +261,10 @@ static void names_are_told_as_they_are(void **state)
 {
     static const struct added table[] = {
         {.lines = "900 112 8:1 /a\\040b /c\\040d\\011e\\012f\\134g rw - ext4 s\\040t rw\n",
-         .wanted = {{STRANGER("/c d\te\nf\\g", "ext4", "s t", "/a b"), "allow write /c d\te\nf\\g and: "
-                                                                       "container writable /c d\te\nf\\g"}}},
+         .wanted = {{STRANGER("/c d\te\nf\\g", "ext4", "s t", "/a b"), "allow write "
+                                                                       "/c\\x20d\\x09e\\x0af\\\\g and: "
+                                                                       "container writable "
+                                                                       "/c\\x20d\\x09e\\x0af\\\\g"}}},
         {.lines = "900 112 8:1 / /\\134040 rw - ext4 s rw\n",
          .wanted = {{STRANGER("/\\040", "ext4", "s", "/"), NULL}}},
         {.lines = "900 112 8:1 /x//deleted /data rw - ext4 s rw\n",
@@ -329,7 +331,7 @@ static void a_socket_is_found_read_only_or_not(void **state)
          .wanted = {{SOCKET("/run/docker.sock"), "no -v or --mount on /run/docker.sock"}}},
         {.lines = "900 112 0:9 /a /a\\040b ro - tmpfs tmpfs rw\n",
          .sights = {{.path = "/a b", .type = S_IFSOCK}},
-         .wanted = {{SOCKET("/a b"), "no -v or --mount on /a b"}}},
+         .wanted = {{SOCKET("/a b"), "no -v or --mount on /a\\x20b"}}},
         {.lines = "900 112 0:9 /s /run/s ro - tmpfs tmpfs rw\n",
          .sights = {{.path = "/run/s", .type = S_IFSOCK, .has_no_mount = true}},
          .wanted = {{SOCKET("/run/s"), NULL}}},

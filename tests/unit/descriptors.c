@@ -1,5 +1,5 @@
 /*
- * What the program inherits: descriptors, limits, a terminal that it cannot type into, no capabilities. Each
+ * What the program inherits: descriptors, limits, no capabilities; and which of them is a terminal. Each
  * check changes a process for good, so each has a child of its own.
  */
 #include "child.h"
@@ -52,6 +52,7 @@ static void guard_closed_streams(const void *context)
 {
     const unsigned closed = *(const unsigned *)context;
     struct error error;
+    unsigned stand_ins;
 
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         must(dup2(open("/proc/version", O_RDONLY | O_CLOEXEC), fd) == fd);
@@ -59,7 +60,8 @@ static void guard_closed_streams(const void *context)
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (closed & 1U << fd)
             close(fd);
-    must(launch_guard_streams(&error) == 0);
+    must(launch_guard_streams(&stand_ins, &error) == 0);
+    must(stand_ins == closed);
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         must(is_open(fd) && is_null(fd) == ((closed & 1U << fd) != 0));
     must(!is_open(STDERR_FILENO + 1));
@@ -76,11 +78,12 @@ static void guard_without_null(const void *context)
 {
     const struct rlimit none = {0, 0};
     struct error error;
+    unsigned stand_ins;
 
     (void)context;
     close(STDOUT_FILENO);
     must(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    must_fail(launch_guard_streams(&error), &error,
+    must_fail(launch_guard_streams(&stand_ins, &error), &error,
               "descriptor 1 is closed and /dev/null cannot stand in for it: Too many open files");
 }
 
@@ -114,7 +117,7 @@ static void guard(const void *context)
         must(dup2(open("/dev/null", O_RDWR | O_CLOEXEC), fd) == fd);
     close(row->fd);
     must(!row->path || dup2(open(row->path, row->flags | O_CLOEXEC), row->fd) == row->fd);
-    result = launch_guard_streams(&error) < 0 ? -1 : launch_guard(&request, &error);
+    result = launch_guard_streams(&request.stand_ins, &error) < 0 ? -1 : launch_guard(&request, &error);
     if (row->message)
         must_fail(result, &error, row->message);
     else
@@ -138,6 +141,8 @@ static void the_callers_descriptors_are_checked(void **state)
         {"pass none of the numbers", NULL, 0, 30, {-1}, 1, -1, "--pass-fd -1: it is not open"},
         {"pass one that is open", "/proc/version", O_RDONLY, 30, {30}, 1, -1, NULL},
         {"pass a directory", "/", O_RDONLY, 30, {30}, 1, -1, NULL},
+        {"pass a stream that is closed", NULL, 0, 0, {0}, 1, -1, "--pass-fd 0: it is not open"},
+        {"status to a stream that is closed", NULL, 0, 2, {0}, 0, 2, "--status-fd 2" NOT_WRITABLE},
         {"status to one that is closed", NULL, 0, 30, {0}, 0, 30, "--status-fd 30" NOT_WRITABLE},
         {"status, read only", "/dev/null", O_RDONLY, 30, {0}, 0, 30, "--status-fd 30" NOT_WRITABLE},
         {"status to O_PATH", "/dev/null", O_PATH, 30, {0}, 0, 30, "--status-fd 30" NOT_WRITABLE},
@@ -275,155 +280,7 @@ static void every_resource_is_limited_by_itself(void **state)
             fail_msg("%s", policy_resource_table[i].name);
 }
 
-/* ---- The terminal ---- */
-
-/* Becomes the leader of a session whose terminal it returns, so that nothing but a filter forbids TIOCSTI to it. */
-static int open_terminal(void)
-{
-    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), terminal;
-    char name[64];
-
-    must(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    must(ptsname_r(master, name, sizeof name) == 0);
-    must(setsid() > 0);
-    terminal = open(name, O_RDWR | O_CLOEXEC);
-    must(isatty(terminal));
-    return terminal;
-}
-
-static void set_filter(void)
-{
-    struct error error;
-
-    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    must(filter_terminal(&error) == 0);
-}
-
-static int result_of(long result)
-{
-    return result < 0 ? errno : 0;
-}
-
-static void type_into_terminal(const void *context)
-{
-    static const unsigned long requests[] = {TIOCSTI, TIOCLINUX, TIOCSTI | 1UL << 32, TIOCLINUX | 1UL << 63};
-    int terminal = open_terminal();
-    char byte = 2;
-
-    (void)context;
-    for (size_t i = 0; i < array_size(requests); i++)
-        must(result_of(syscall(SYS_ioctl, terminal, requests[i], &byte)) != EPERM);
-    set_filter();
-    for (size_t i = 0; i < array_size(requests); i++)
-        must(result_of(syscall(SYS_ioctl, terminal, requests[i], &byte)) == EPERM);
-#ifdef __x86_64__
-    must(result_of(syscall(0x40000000 | 514, terminal, TIOCSTI, &byte)) == EPERM);
-    must(result_of(syscall(0x40000000 | 514, terminal, TIOCLINUX, &byte)) == EPERM);
-#endif
-}
-
-static void the_filter_refuses_to_type_into_a_terminal(void **state)
-{
-    (void)state;
-    in_child(type_into_terminal, NULL);
-}
-
-/* Calls that are not ioctl, their second argument being one of the numbers, and ioctls of other numbers. */
-static void use_terminal(const void *context)
-{
-    int terminal = open_terminal(), file = memfd_create("unit-descriptors", MFD_CLOEXEC), waiting = -1;
-    struct winsize size = {0};
-    struct termios modes;
-
-    (void)context;
-    set_filter();
-    must(ioctl(terminal, TIOCGWINSZ, &size) == 0);
-    must(ioctl(terminal, FIONREAD, &waiting) == 0 && waiting == 0);
-    must(tcgetattr(terminal, &modes) == 0 && tcsetattr(terminal, TCSANOW, &modes) == 0);
-    must(tcflush(terminal, TCIOFLUSH) == 0);
-    must(write(terminal, "x", 1) == 1);
-    must(ioctl(terminal, TIOCSTI + 1, &size) == 0 || errno != EPERM);
-    must(lseek(file, TIOCSTI, SEEK_SET) == TIOCSTI);
-    must(lseek(file, TIOCLINUX, SEEK_SET) == TIOCLINUX);
-    must(result_of(setsockopt(file, TIOCSTI, 0, &size, sizeof size)) == ENOTSOCK); /* 54 on x86-64 */
-}
-
-static void the_filter_leaves_all_else_alone(void **state)
-{
-    (void)state;
-    in_child(use_terminal, NULL);
-}
-
-static void set_filter_without_right(const void *context)
-{
-    struct error error;
-
-    (void)context;
-    must(geteuid() != 0 || setresuid(NOBODY, NOBODY, NOBODY) == 0);
-    must(filter_terminal(&error) == -1);
-    must(error.code == LAUNCH_SYSTEM);
-    must(!strcmp(error.message, "a descriptor is a terminal, and the filter that guards it cannot be set: "
-                                "Permission denied"));
-    must(error.hint[0]);
-}
-
-static void a_filter_that_cannot_be_set_is_an_error(void **state)
-{
-    (void)state;
-    need(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0, "process without no_new_privs");
-    in_child(set_filter_without_right, NULL);
-}
-
-#ifdef __x86_64__
-/* A system call by the 32-bit entry, its third argument a pointer below 4 GiB. Returns what the kernel returns. */
-static long call_32(unsigned number, unsigned a, unsigned b, void *c)
-{
-    long result;
-
-    __asm__ volatile("int $0x80"
-                     : "=a"(result)
-                     : "a"(number), "b"(a), "c"(b), "d"(c)
-                     : "memory", "r8", "r9", "r10", "r11");
-    return (int)result;
-}
-
-enum { LCHOWN_32 = 16, GETPID_32 = 20, IOCTL_32 = 54 };
-
-static void try_entry_32(const void *context)
-{
-    (void)context;
-    signal(SIGSEGV, SIG_DFL);
-    must(call_32(GETPID_32, 0, 0, NULL) == getpid());
-}
-
-static void type_into_terminal_32(const void *context)
-{
-    int terminal = open_terminal();
-    struct termios *modes =
-        mmap(NULL, sizeof *modes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-
-    (void)context;
-    must(modes != MAP_FAILED);
-    must(call_32(IOCTL_32, (unsigned)terminal, TIOCSTI, modes) != -EPERM);
-    must(call_32(IOCTL_32, (unsigned)terminal, TIOCLINUX, modes) != -EPERM);
-    set_filter();
-    must(call_32(IOCTL_32, (unsigned)terminal, TIOCSTI, modes) == -EPERM);
-    must(call_32(IOCTL_32, (unsigned)terminal, TIOCLINUX, modes) == -EPERM);
-    must(call_32(IOCTL_32, (unsigned)terminal, TCGETS, modes) == 0);
-    must(call_32(LCHOWN_32, 0, TIOCSTI, NULL) == -EFAULT); /* the number that ioctl has on x86-64 */
-}
-
-static void the_filter_holds_by_the_32_bit_entry_too(void **state)
-{
-    bool is_there = run_child(try_entry_32, NULL) == 0;
-
-    (void)state;
-    if (is_there)
-        in_child(type_into_terminal_32, NULL);
-    else
-        print_message("this kernel has no 32-bit entry (int 0x80), so there is nothing to guard\n");
-}
-#endif
+/* ---- Terminals ---- */
 
 static void tell_terminals(const void *context)
 {
@@ -567,12 +424,6 @@ int main(void)
         cmocka_unit_test(all_but_the_streams_and_what_is_passed_is_closed_on_execution),
         cmocka_unit_test(limits_are_only_ever_lowered_and_core_is_always_none),
         cmocka_unit_test(every_resource_is_limited_by_itself),
-        cmocka_unit_test(the_filter_refuses_to_type_into_a_terminal),
-        cmocka_unit_test(the_filter_leaves_all_else_alone),
-        cmocka_unit_test(a_filter_that_cannot_be_set_is_an_error),
-#ifdef __x86_64__
-        cmocka_unit_test(the_filter_holds_by_the_32_bit_entry_too),
-#endif
         cmocka_unit_test(a_terminal_is_seen_on_every_descriptor_that_the_program_gets),
         cmocka_unit_test(roots_capabilities_are_all_dropped),
         cmocka_unit_test(without_setpcap_all_but_the_bounding_set_is_dropped),

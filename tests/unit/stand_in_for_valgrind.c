@@ -1,5 +1,5 @@
 /*
- * openat2(2) for programs under a valgrind that does not know it (before 3.20) and answers ENOSYS: preloaded, syscall(3) makes it of
+ * openat2(2) for programs under a valgrind that does not know it and answers ENOSYS: preloaded, syscall(3) makes it of
  * openat(2), a component at a time where no symbolic link may be followed. All other calls pass through.
  */
 #include <dlfcn.h>
@@ -39,16 +39,13 @@ static int open_without_links(int outer, const char *path, int flags)
         return -1;
     }
     strcpy(rest, path);
-    if (!rest[strspn(rest, "/")])
-        return fd;
     while (next && (fd >= 0 || fd == outer)) {
         char *name = next + strspn(next, "/"), *slash = strchr(name, '/');
-        int is_last = !slash || !slash[strspn(slash, "/")];
 
         if (slash)
             *slash = '\0';
-        fd = open_next(fd, outer, name, is_last ? flags | (slash ? O_DIRECTORY : 0) : O_PATH | O_DIRECTORY);
-        next = is_last || fd < 0 ? NULL : slash + 1;
+        fd = open_next(fd, outer, *name ? name : ".", slash ? O_PATH : flags);
+        next = fd >= 0 && slash ? slash + 1 : NULL;
     }
     return fd;
 }

@@ -217,7 +217,7 @@ static void a_suggested_line_is_one_of_the_language(void **state)
         {"\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb", "\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"},
         {"\xff\xd1", "\\xff\\xd1"},
         {"\xe2\x80\x8btxt", "\\xe2\\x80\\x8btxt"},
-        {"*", "*"},
+        {"*;`", "\\x2a\\x3b\\x60"},
     };
     struct fixture *fixture = *state;
 
