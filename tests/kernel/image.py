@@ -13,9 +13,10 @@ HERE = Path(__file__).parent
 SOURCE = Path(os.environ.get("SOURCE", HERE.parents[1]))
 BUILD = Path(os.environ.get("BUILD", SOURCE / "build/release"))
 HELPERS = Path(os.environ.get("SANDBOX_HELPERS", BUILD / "tests/sandbox"))
+ATTACKS = BUILD / "tests/attack"
 
 PYTHON = os.path.realpath("/usr/bin/python3")
-APPLETS = ("chown", "chroot", "cp", "insmod", "ln", "mkdir", "mount", "poweroff", "sh", "stty", "tar", "umount")
+APPLETS = ("chown", "chroot", "cp", "ifconfig", "insmod", "ln", "mkdir", "mount", "poweroff", "sh", "stty", "tar", "umount")
 POLICIES = "etc/landlock-exec"
 
 
@@ -60,6 +61,11 @@ def add_python(root):
                 add(root, cache_from_source(path))
 
 
+def add_attacks(root):
+    for name in ("attack", "attack-payload"):
+        add(root, f"/usr/bin/{name}", ATTACKS / name)
+
+
 def make_image(root):
     """The root of the container."""
     add_directories(root, "dev", "etc", "home", "opt", "proc", "sandbox", "sys", "tmp", "usr/share")
@@ -69,23 +75,27 @@ def make_image(root):
     for program in ("usr/libexec/landlock-exec/check-container", "usr/bin/landlock-policy"):
         add_libraries(root, root / program)
     add_program(root, "/usr/bin/attempt", HELPERS / "attempt")
+    add_attacks(root)
     add_program(root, "/usr/bin/sh", "/bin/busybox")
     add(root, "/usr/lib/os-release")
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
-    for policy in HERE.glob("*.policy"):
+    for policy in (*HERE.glob("*.policy"), SOURCE / "tests/attack/attack.policy"):
         shutil.copy(policy, root / POLICIES)
 
 
 def make_tree(root):
     """The virtual machine's own root, without scenarios."""
-    add_directories(root, "container", "dev", "host", "mnt", "proc", "run", "scenarios", "sys")
+    add_directories(root, "container", "dev", "host", "mnt", "proc", "run", "sandbox", "scenarios", "sys", "tmp")
     add(root, "/init", HERE / "init")
     add(root, "/usr/bin/busybox", "/bin/busybox")
     for name in APPLETS:
         (root / "usr/bin" / name).symlink_to("busybox")
     add_program(root, "/usr/sbin/runc")
+    add_attacks(root)
     add_program(root, "/usr/bin/abi_supervisor", HELPERS / "abi_supervisor")
     make_image(root / "image")
+    helper = "/usr/libexec/landlock-exec/check-container"  # for the launcher where there is no container, which is to be found out
+    add_program(root, helper, f"{root}/image{helper}")
 
 
 def pack(tree, file):

@@ -116,6 +116,32 @@ ASK = "; ".join(f"landlock-policy {subcommand} --format json {policy}; printf '\
 ATTEMPT = ("/usr/bin/attempt", *" , ".join([*(row[0] for row in ATTEMPTS), RENAME]).split())
 BESIDE_NEIGHBOUR = ("python3", "-c", NEIGHBOUR)
 
+# What tests/attack does, by name: in and out of a container, with its victims beside it, or outside of its container ("contained").
+# "plain": without the launcher, for comparison.
+STAGE = "/container/attack"
+PASSED = tuple(f"--pass-fd={fd}" for fd in range(50, 55))
+SERVE = ("/usr/bin/attack", "serve")
+
+
+def restricted(root=""):
+    return (f"{root}/usr/bin/landlock-exec", "--policy", f"{root}/etc/landlock-exec/attack.policy")
+
+
+def staged(folder, *options, root=""):
+    """A stage in a folder, with and without the launcher in it. `root`: where the image is."""
+    defines = (f"--define=work={folder}/work", f"--define=shared={folder}/shared")
+    stage = ("/usr/bin/attack", "stage", *options, folder, "--")
+    return {"": (*stage, *restricted(root), *PASSED, *defines, "--", *SERVE), " plain": (*stage, *SERVE)}
+
+
+ATTACKS = {
+    **{f"attacks inside{kind}": (None, words, "") for kind, words in staged("/dev/shm/attack").items()},
+    "attacks contained": (None, (*restricted(), "--", *SERVE), ""),
+    "attacks contained plain": (None, SERVE, ""),
+}
+AROUND = {name: f"/usr/bin/attack stage uid=1000 contained work=/sandbox {STAGE} --" for name in ATTACKS if "contained" in name}
+OUTSIDE = {f"attacks beside{kind}": " ".join(words) for kind, words in staged(STAGE, "uid=1000", root="/image").items()}
+
 # By name: the departure (None: the supplied configuration), the command line, and what it reads (None: it runs in no container).
 SCENARIOS = {
     "python": (None, PYTHON, CODE),
@@ -126,6 +152,7 @@ SCENARIOS = {
     "answers": (None, ("sh", "-c", ASK), ""),
     "probe several": ("several", (*PROBE, POLICY), ""),
     "probe outside": (None, PROBE, None),
+    **ATTACKS,
 }
 
 
@@ -168,13 +195,14 @@ def place_of(mount):
     return PLACES.get(mount["destination"], f"/host/{Path(mount['destination']).name}")
 
 
-def settle(configuration, command):
+def settle(configuration, command, places):
     """A configuration in the virtual machine, for another program. The hook is the daemon's: it would connect the network."""
     settled = {key: value for key, value in configuration.items() if key != "hooks"}
     arguments = configuration["process"]["args"]
     settled["process"] = {**configuration["process"], "args": [*arguments[:arguments.index("/bin/sleep")], *command]}
     settled["root"] = {**configuration["root"], "path": "/container/root"}
-    settled["mounts"] = [{**mount, "source": place_of(mount)} if is_bound(mount) else mount for mount in configuration["mounts"]]
+    settled["mounts"] = [{**mount, "source": places.get(mount["destination"], place_of(mount))} if is_bound(mount) else mount
+                         for mount in configuration["mounts"]]
     return settled
 
 
@@ -192,11 +220,17 @@ def add_host_files(tree, configuration):
 def add_scenarios(tree, configurations):
     """Each as the virtual machine's init finds it."""
     add_host_files(tree, configurations[None])
+    for name, command in OUTSIDE.items():
+        (tree / "scenarios" / name).mkdir()
+        (tree / "scenarios" / name / "outside").write_text(command)
     for name, (departure, command, data) in SCENARIOS.items():
         folder = tree / "scenarios" / name
         folder.mkdir()
+        places = {"/sandbox": f"{STAGE}/work"} if name in AROUND else {}
         if data is None:
             (folder / "command").write_text(" ".join(command))
             continue
-        (folder / "config.json").write_text(json.dumps(settle(configurations[departure], command)))
+        (folder / "config.json").write_text(json.dumps(settle(configurations[departure], command, places)))
+        if name in AROUND:
+            (folder / "around").write_text(AROUND[name])
         (folder / "input").write_text(data, encoding="utf-8")

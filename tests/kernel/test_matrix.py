@@ -13,9 +13,12 @@ import sys
 import time
 import unittest
 
-from image import make_tree, pack
+from image import ATTACKS, SOURCE, make_tree, pack
 from machine import boot, work_folder
 from scenarios import ATTEMPTS, DEPARTURES, QUESTIONS, RENAME, TRIED, TRIED_ON_ANOTHER, add_scenarios, configurations
+
+sys.path.append(str(SOURCE / "tests/attack"))
+from expectations import differences, outcomes, table
 
 # Linux, perhaps with a parameter that leaves Landlock out, and its Landlock ABI. The longest first.
 DISABLED = "6.12 lsm=yama"
@@ -45,20 +48,37 @@ FINDINGS = {
     "several": [*USER_0, *WRITABLE_ROOT, "/another is a writable mount"],
 }
 
+# What is not there for the attacks: on all kernels, on single ones, and in the container, whose /dev/shm is noexec.
+ABSENT = {"sctp", "sock_diag", "vsock"}
+ABSENT_ON = {"6.1": {"user-xattr"}, **dict.fromkeys(("7.1", "7.2", "7.3"), {"udplite"})}
+ABSENT_INSIDE = {"execution", "loader", "set-user-id", "user-namespace", "fanotify"}
+
 UNTOUCHED = {"kept": b"content\n"}  # a chat's directory as init makes it
 
 
-def scenarios_of(abi):
+ATTACKED = ("attacks beside", "attacks inside", "attacks contained")
+
+
+def attacks_of(abi, is_supervised):
+    """Under the supervisor those that tell most: without the launcher they are no others, and ABI 2 is there for comparison only."""
+    if not abi or (is_supervised and abi == 2):
+        return []
+    if is_supervised:
+        return ["attacks inside" if abi in OLD else "attacks beside", "attacks contained"]
+    return [*ATTACKED, *(f"{name} plain" for name in ATTACKED)]
+
+
+def scenarios_of(abi, is_supervised=False):
     """Each departure is tried on ABI 2, all together on ABI 1; from ABI 3 on they are let pass, and only another chat's files matter."""
     others = {0: ["unrestricted", "probe outside"], 1: ["attempts", "several", "probe several"],
               2: ["attempts", *DEPARTURES, "probe several"]}
-    return ["python", "answers", *others.get(abi, ["attempts", "another chat"])]
+    return ["python", "answers", *others.get(abi, ["attempts", "another chat"]), *attacks_of(abi, is_supervised)]
 
 
 def runs():
     """By kernel, the scenarios by name; SCENARIO@ABI are under the supervisor."""
     runs = {release: scenarios_of(abi) for release, abi in KERNELS.items()}
-    runs[SUPERVISOR] += [f"{scenario}@{abi}" for abi in SUPERVISED for scenario in scenarios_of(abi)]
+    runs[SUPERVISOR] += [f"{scenario}@{abi}" for abi in SUPERVISED for scenario in scenarios_of(abi, True)]
     return runs
 
 
@@ -74,7 +94,7 @@ def systems(booted):
 
 
 def setUpModule():
-    global SYSTEMS
+    global SYSTEMS, TABLE
     started = time.monotonic()
     with work_folder() as folder:
         for part in ("tree", "chat"):
@@ -83,6 +103,7 @@ def setUpModule():
         add_scenarios(folder / "tree", configurations(folder / "chat"))
         pack(folder / "tree", folder / "initramfs")
         tell(f"the image and Docker's configurations: {time.monotonic() - started:.1f} s")
+        TABLE = table(ATTACKS / "attack")
         SYSTEMS = systems(boot(runs(), folder / "initramfs", folder, lambda done: tell(f"Linux {done.system}: {done.seconds:.1f} s")))
     tell(f"in all: {time.monotonic() - started:.1f} s")
 
@@ -123,7 +144,7 @@ class Kernel(unittest.TestCase):
     def test_every_system_is_there(self):
         self.assertEqual(sorted(abi for abi, _ in SYSTEMS.values()), sorted([*KERNELS.values(), *SUPERVISED]))
         for name, (abi, results) in SYSTEMS.items():
-            self.assertEqual(sorted(results), sorted(scenarios_of(abi)), name)
+            self.assertEqual(sorted(results), sorted(scenarios_of(abi, "supervised" in name)), name)
 
     def test_without_landlock(self):
         """Nothing runs, nothing is tried, and the launcher says why as landlock-policy does."""
@@ -274,6 +295,37 @@ class Kernel(unittest.TestCase):
                 self.assertEqual({(test["expected"], test["right"]): tuple(test[key] for key in ("outcome", "outside", "inside", "message", "hint"))
                                   for test in document["tests"]}, wanted)
                 self.assertEqual((code, document["failed"]), (int(abi < 10), sum(outcome == "not ok" for outcome, *_ in wanted.values())))
+
+
+class Attacks(unittest.TestCase):
+    """What comes of each attack of tests/attack, with the launcher and without it: outside of a container, where on ABI 1 and 2 nothing
+    runs; in one; and from one on what lies outside of it. It is what the table says, which the manual has, too."""
+
+    def assert_as_expected(self, name, scenario, abi, result):
+        contained, beside = "contained" in scenario, "beside" in scenario
+        kernel = name.removeprefix("Linux ") if name.startswith("Linux ") else SUPERVISOR
+        absent = ABSENT | ABSENT_ON.get(kernel, set()) | (set() if beside or contained else ABSENT_INSIDE)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(differences(TABLE, result.out, abi, contained=contained, filtered=not beside, absent=absent), [])
+        found = outcomes(result.out)
+        counts = {word: sum(words[0] == word for words in found.values()) for word in ("DENIED", "OPEN", "ABSENT")}
+        tell(f"{name}, {scenario}: {counts}")
+        self.assertEqual({words[1] for words in found.values() if words[0] == "ABSENT"}, absent)
+
+    def test_all(self):
+        tried = 0
+        for name, (abi, results) in SYSTEMS.items():
+            for scenario, result in results.items():
+                if not scenario.startswith("attacks "):
+                    continue
+                tried += 1
+                with self.subTest(name, scenario=scenario):
+                    if scenario == "attacks beside" and abi in OLD:
+                        self.assertEqual((result.code, result.out.splitlines()[1:]), (3, ["ENDED 125"]), result)
+                        self.assertIn("landlock-exec: container: / must be read-only", result.err)
+                    else:
+                        self.assert_as_expected(name, scenario, None if scenario.endswith("plain") else abi, result)
+        self.assertEqual(tried, 6 * sum(abi > 0 for abi in KERNELS.values()) + 2 * (len(SUPERVISED) - 1))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,158 @@
+/* landlock-policy's half of the target `command`. */
+#include "command.h"
+#include "landlock-policy/command.h"
+
+#include <string.h>
+
+/* How many operands each subcommand takes, and which options are not every one's. */
+static const struct form {
+    const char *name;
+    size_t least, most;
+    bool takes_abi, takes_ignore;
+} forms[] = {{"check", 1, SIZE_MAX, false, true},
+             {"show", 1, 1, true, false},
+             {"why", 3, SIZE_MAX, true, false},
+             {"test", 1, 1, true, false},
+             {"probe", 0, 1, true, false}};
+
+struct model {
+    size_t definitions, ignored;
+    long max_abi;
+    bool is_json, wants_help, wants_version, has_fault;
+};
+
+static const struct form *form_of(const char *name)
+{
+    for (size_t i = 0; i < array_size(forms); i++)
+        if (!strcmp(forms[i].name, name))
+            return &forms[i];
+    return NULL;
+}
+
+/* `form` NULL: before the subcommand. */
+static void apply(struct model *model, const struct given *given, const struct form *form,
+                  const struct options *options)
+{
+    const struct policy_definition *definition = &options->request.definitions[model->definitions];
+    long number = 0;
+    size_t length;
+
+    switch (given->id) {
+    case DEFINE:
+        if (!is_assignment(given->argument, &length)) {
+            model->has_fault = true;
+            break;
+        }
+        promise(model->definitions < options->request.definition_count &&
+                    strlen(definition->name) == length &&
+                    !strncmp(definition->name, given->argument, length) &&
+                    !strcmp(definition->value, given->argument + length + 1),
+                "definition %zu is not %s", model->definitions, given->argument);
+        model->definitions++;
+        break;
+    case MAX_ABI:
+        if (form && form->takes_abi && is_number(given->argument, 1, 11, &number))
+            model->max_abi = number;
+        else
+            model->has_fault = true;
+        break;
+    case FORMAT:
+        model->is_json = !strcmp(given->argument, "json");
+        model->has_fault |= !model->is_json && strcmp(given->argument, "text") != 0;
+        break;
+    case IGNORE:
+        if (!form || !form->takes_ignore) {
+            model->has_fault = true;
+            break;
+        }
+        promise(model->ignored < options->ignored_count &&
+                    !strcmp(options->ignored[model->ignored], given->argument),
+                "%s is not ignored", given->argument);
+        model->ignored++;
+        break;
+    default:
+        model->wants_help |= given->id == HELP;
+        model->wants_version |= given->id == VERSION;
+    }
+}
+
+static void compare(const struct model *model, const struct options *options)
+{
+    promise(options->request.definition_count == model->definitions, "%zu definitions",
+            options->request.definition_count);
+    promise(options->ignored_count == model->ignored, "%zu lists of codes", options->ignored_count);
+    promise(options->request.max_abi == (unsigned long)model->max_abi, "ABI %u", options->request.max_abi);
+    promise(options->is_json == model->is_json && options->wants_help == model->wants_help &&
+                options->wants_version == model->wants_version,
+            "a switch");
+}
+
+/* What stands behind the subcommand. */
+static void apply_rest(struct model *model, struct words *words, int at, const struct form *form,
+                       const struct options *options)
+{
+    static struct opinion opinion;
+    struct words rest = {.count = words->count - at};
+    size_t operands;
+
+    memcpy(rest.items, words->items + at, (size_t)rest.count * sizeof *rest.items);
+    ask_getopt(&landlock_policy_table, false, &rest, &opinion);
+    model->has_fault |= opinion.has_fault;
+    for (size_t i = 0; i < opinion.count; i++)
+        apply(model, &opinion.options[i], form, options);
+    if (model->has_fault)
+        return;
+    operands = (size_t)(rest.count - opinion.first);
+    promise(options->operand_count == operands, "%zu operands, and not %zu", options->operand_count,
+            operands);
+    for (size_t i = 0; i < operands; i++)
+        promise(!strcmp(options->operands[i], rest.items[(size_t)opinion.first + i]), "operand %zu is %s", i,
+                options->operands[i]);
+    if (model->wants_help || model->wants_version)
+        return;
+    promise(!operands || options->request.policy_file == options->operands[0], "the policy");
+    model->has_fault = operands < form->least || operands > form->most;
+}
+
+static void apply_all(struct model *model, struct words *words, const struct options *options)
+{
+    static struct opinion opinion;
+    const struct form *form;
+
+    ask_getopt(&landlock_policy_table, true, words, &opinion);
+    model->has_fault = opinion.has_fault;
+    for (size_t i = 0; i < opinion.count; i++)
+        apply(model, &opinion.options[i], NULL, options);
+    if (model->has_fault || model->wants_help || model->wants_version)
+        return;
+    form = opinion.first < words->count ? form_of(words->items[opinion.first]) : NULL;
+    model->has_fault = !form;
+    if (!form)
+        return;
+    promise(!strcmp(options->subcommand->name, form->name), "subcommand %s", options->subcommand->name);
+    apply_rest(model, words, opinion.first, form, options);
+}
+
+bool try_landlock_policy(const struct words *words)
+{
+    static struct error error;
+    static char *environment[] = {"A=b", NULL};
+    struct words asked = copy_words(words), ours = copy_words(words);
+    struct model model = {0};
+    struct options options;
+    int result;
+
+    error = (struct error){0};
+    result = read_options(ours.count, ours.items, environment, &options, &error);
+    promise(!result == !error.code, "%d: %s", result, error.message);
+    promise(!result || (error.code == LAUNCH_USAGE && error.message[0] && error.hint[0]), "code %d: %s",
+            error.code, error.message);
+    apply_all(&model, &asked, &options);
+    compare(&model, &options);
+    promise(model.has_fault == (result < 0), "%s", result < 0 ? error.message : "a fault is not told");
+    promise(options.request.environment == environment, "the environment");
+    free_options(&options);
+    free_words(&asked);
+    free_words(&ours);
+    return result == 0;
+}
