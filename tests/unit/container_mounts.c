@@ -120,7 +120,8 @@ static void dockers_departures_are_found_with_the_option_that_restores_it(void *
         {"docker-privileged", DOCKER, {{STRANGER("/sys", "sysfs", "sysfs", "/"), NO_PRIVILEGES}}},
         {"docker-departures",
          DOCKER,
-         {{STRANGER("/data/hidden dir\\x", "ext4", "/dev/vda", "/srv/data"), "allow write /data/hidden\\x20dir\\\\x "
+         {{STRANGER("/data/hidden dir\\x", "ext4", "/dev/vda", "/srv/data"), "allow write "
+                                                                             "/data/hidden\\x20dir\\\\x "
                                                                              "and: container writable "
                                                                              "/data/hidden\\x20dir\\\\x"},
           {NOT_THE_RUNTIMES("/dev/mqueue", "ext4", "/dev/vda", "/srv/chats/one"), "docker run: no -v, "
