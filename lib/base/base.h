@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -78,6 +79,10 @@ bool read_small_file(const char *path, char *text, size_t size);
 
 /* Likewise from a descriptor; one that is negative cannot be read. */
 bool read_small(int fd, char *text, size_t size);
+
+/* Whether a file of which fstat(2) said `before` is still of that size and was not written to. Not ctime: it changes, too, when the
+ * file is replaced whole, by rename(2). */
+bool is_as_before(int fd, const struct stat *before);
 
 /* All that can be read from a descriptor, to be freed. NULL: errno; EBADF for a negative one. */
 char *read_text(int fd);

@@ -70,46 +70,6 @@ static bool lies_below(const struct place *place, const struct place *top)
     return place->device == top->device && is_at_or_below(place->path, top->path);
 }
 
-/* Whether what is mounted at `point` is below the place. Landlock walks up through mount points, and passes over the directory that
- * a mount covers. What is mounted on "/" is below nothing. */
-static bool is_mounted_below(const struct place *point, const struct place *top)
-{
-    if (!point->is_listed && !strcmp(point->path, "/"))
-        return false;
-    return lies_below(point, top) &&
-           (point->is_listed != top->is_listed || strcmp(point->path, top->path) != 0);
-}
-
-/* A mount, and where its point lies. */
-struct mounted {
-    struct place point, root;
-    bool is_below;
-};
-
-/* Adds the root of every mount that is below a place, and so of those below that. */
-static int add_mounts_below(struct places *places, struct mounted *mounted, size_t count)
-{
-    for (size_t i = 0; i < places->count; i++)
-        for (size_t k = 0; k < count; k++) {
-            if (mounted[k].is_below || !is_mounted_below(&mounted[k].point, &places->items[i]))
-                continue;
-            mounted[k].is_below = true;
-            if (add_place(places, mounted[k].root) < 0)
-                return -1;
-        }
-    return 0;
-}
-
-static void free_mounted(struct mounted *mounted, size_t count)
-{
-    for (size_t i = 0; mounted && i < count; i++) {
-        free(mounted[i].point.path);
-        if (!mounted[i].is_below) /* else it was added */
-            free(mounted[i].root.path);
-    }
-    free(mounted);
-}
-
 /* As place_of(); where that cannot be told, the path itself and the device as stat(2) has it. 0, or -1 when memory ran out. */
 static int place_or_path(const struct mounts *mounts, uint64_t id, const char *path, uint64_t device,
                          struct place *place)
@@ -122,56 +82,88 @@ static int place_or_path(const struct mounts *mounts, uint64_t id, const char *p
     return place->path ? 0 : -1;
 }
 
-/* The mount in which the point of one lies: not in another one that is mounted on the same directory. */
-static uint64_t mount_of_point(const struct mounts *mounts, const struct mount *mount)
-{
-    const struct mount *covered = find_mount(mounts, mount->parent);
-    uint64_t parent = mount->parent;
+/* A mount, by where its point lies. */
+struct mounted {
+    const struct mount *mount;
+    const struct mounted *parent; /* NULL: it is not listed */
+    struct place point;
+    bool
+        is_below; /* a directory in which the program may create is met on the way up from the point to the parent's root */
+};
 
-    while (covered && covered->id != covered->parent && !strcmp(covered->point, mount->point)) {
-        parent = covered->parent;
-        covered = find_mount(mounts, parent);
-    }
-    return parent;
+/* Landlock passes over a directory on which something is mounted. What is mounted on "/" is below nothing. */
+static bool meets(const struct mounted *mounted, const struct place *top)
+{
+    const struct place *point = &mounted->point;
+
+    if (point->is_listed != top->is_listed)
+        return strcmp(mounted->mount->point, "/") != 0 && lies_below(point, top);
+    return lies_below(point, top) && strcmp(point->path, top->path) != 0 &&
+           (!mounted->parent || is_at_or_below(top->path, mounted->parent->mount->root));
+}
+
+static void free_mounted(struct mounted *mounted, size_t count)
+{
+    for (size_t i = 0; mounted && i < count; i++)
+        free(mounted[i].point.path);
+    free(mounted);
 }
 
 /* `root`: the device of "/". */
-static struct mounted *take_mounted(const struct mounts *mounts, uint64_t root)
+static struct mounted *take_mounted(const struct mounts *mounts, const struct places *creatable,
+                                    uint64_t root)
 {
     struct mounted *mounted = calloc(mounts->count, sizeof *mounted);
 
     for (size_t i = 0; mounted && i < mounts->count; i++) {
-        const struct mount *mount = &mounts->items[i];
+        const struct mount *mount = &mounts->items[i], *parent = find_mount(mounts, mount->parent);
 
-        mounted[i].root = (struct place){mount->device, strdup(mount->root), true};
-        if (place_or_path(mounts, mount_of_point(mounts, mount), mount->point, root, &mounted[i].point) ==
-                0 &&
-            mounted[i].root.path)
-            continue;
-        free_mounted(mounted, i + 1);
-        return NULL;
+        mounted[i].mount = mount;
+        if (parent && parent != mount)
+            mounted[i].parent = &mounted[parent - mounts->items];
+        if (place_or_path(mounts, mount->parent, mount->point, root, &mounted[i].point) < 0) {
+            free_mounted(mounted, mounts->count);
+            return NULL;
+        }
+        for (size_t k = 0; k < creatable->count && !mounted[i].is_below; k++)
+            mounted[i].is_below = meets(&mounted[i], &creatable->items[k]);
     }
     return mounted;
 }
 
-static int take_places(struct places *places, const struct walker *walker, const struct mounts *mounts)
+/* Adds the root of every mount below one of the directories, or below a mount that is: Landlock walks up through mount points. */
+static int add_mounts_below(struct places *places, const struct mounts *mounts, uint64_t root)
 {
-    struct mounted *mounted =
-        take_mounted(mounts, walker->walked[0].device); /* each walk begins at the root */
+    struct mounted *mounted = take_mounted(mounts, places, root);
     int result = mounted ? 0 : -1;
 
-    for (size_t i = 0; result == 0 && i < walker->creatable_count; i++) {
+    for (size_t i = 0; result == 0 && i < mounts->count; i++) {
+        const struct mounted *above = &mounted[i];
+        struct place place = {mounts->items[i].device, NULL, true};
+
+        for (size_t left = mounts->count; above && !above->is_below && left;
+             left--) /* no circle can hold it */
+            above = above->parent;
+        if (!above)
+            continue;
+        place.path = strdup(mounts->items[i].root);
+        result = place.path ? add_place(places, place) : -1;
+    }
+    free_mounted(mounted, mounts->count);
+    return result;
+}
+
+static int take_places(struct places *places, const struct walker *walker, const struct mounts *mounts)
+{
+    for (size_t i = 0; i < walker->creatable_count; i++) {
         const struct creatable *creatable = &walker->creatable[i];
         struct place own;
 
-        result = place_or_path(mounts, creatable->mount, creatable->path, creatable->device, &own);
-        if (result == 0)
-            result = add_place(places, own);
+        if (place_or_path(mounts, creatable->mount, creatable->path, creatable->device, &own) < 0 ||
+            add_place(places, own) < 0)
+            return -1;
     }
-    if (result == 0)
-        result = add_mounts_below(places, mounted, mounts->count);
-    free_mounted(mounted, mounts->count);
-    return result;
+    return add_mounts_below(places, mounts, walker->walked[0].device); /* each walk begins at the root */
 }
 
 static bool is_below_by_another_mount(const struct mounts *mounts, const struct places *places,

@@ -266,10 +266,13 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
     auto_free char *bytes = malloc(PART);
     struct stat status;
     ssize_t count, written;
+    off_t size = 0;
 
     if (!bytes)
         return system_error(error, "reading private files");
-    if (fstat(file, &status) == 0 && status.st_size > DEFAULT_CAPACITY)
+    if (fstat(file, &status) < 0)
+        return say_errno(private, error);
+    if (status.st_size > DEFAULT_CAPACITY)
         fcntl(pipe, F_SETPIPE_SZ, (int)(status.st_size > INT_MAX / 2 ? INT_MAX / 2 : status.st_size));
     while ((count = read(file, bytes, PART)) != 0) {
         if (count < 0)
@@ -279,8 +282,11 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
             return say_errno(private, error);
         if (written != count)
             return say_too_large(private, error);
+        size += count;
     }
-    return 0;
+    return size == status.st_size && is_as_before(file, &status)
+               ? 0
+               : say_pipe(private, "it changed while it was read; start again", error);
 }
 
 /* The read end of a pipe with the file's bytes; close-on-exec until pass_descriptors(). */

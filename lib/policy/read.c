@@ -36,8 +36,10 @@ static int judge(const struct stat *status, char *reason, size_t size)
 }
 
 /* Reads what fstat(2) announced, and sees that there is not more and not less. */
-static int read_whole(int fd, size_t expected, char **text, size_t *size, char *reason, size_t reason_size)
+static int read_whole(int fd, const struct stat *status, char **text, size_t *size, char *reason,
+                      size_t reason_size)
 {
+    size_t expected = (size_t)status->st_size;
     auto_free char *bytes = malloc(expected + 2);
     ssize_t count = 1;
 
@@ -50,7 +52,7 @@ static int read_whole(int fd, size_t expected, char **text, size_t *size, char *
             return refuse(reason, reason_size, errno, strerror(errno));
         *size += count > 0 ? (size_t)count : 0;
     }
-    if (*size != expected)
+    if (*size != expected || !is_as_before(fd, status))
         return refuse(reason, reason_size, EBUSY, "it changed while it was read; start again");
     *text = bytes;
     bytes = NULL;
@@ -72,5 +74,5 @@ int policy_read_file(void *context, const char *name, char **text, size_t *size,
         return fault;
     *device = status.st_dev;
     *inode = status.st_ino;
-    return read_whole(fd, (size_t)status.st_size, text, size, reason, reason_size);
+    return read_whole(fd, &status, text, size, reason, reason_size);
 }

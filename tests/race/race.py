@@ -1,9 +1,9 @@
-"""What the races share: something is swapped for something else (swapper.c), while the launcher is started over and over (starter.c) with a
-program that tells what it sees (witness.c). Whatever the moment, each launch is one of those that the test names; and each that it names was
-seen, so that the swap did take effect.
+"""What the races share: something is swapped for something else (swapper.c), while the launcher is started over and over (starter.c)
+with a program that tells what it sees (witness.c). Whatever the moment, each launch is one of those that the test names; and each that it
+names was seen, so that the swap did take effect.
 
-The environment, beside that of the sandbox tests: RACE_HELPERS, the folder of the three; RACE_SECONDS, how long all races take together; REPORTS, a
-folder for the counts.
+The environment, beside that of the sandbox tests: RACE_HELPERS, the folder of the three; RACE_SECONDS, how long all races take together;
+REPORTS, a folder for the counts.
 """
 
 import contextlib
@@ -61,7 +61,8 @@ class RaceTest(SandboxTest):
     @classmethod
     def tearDownClass(cls):
         if os.environ.get("REPORTS"):
-            Path(os.environ["REPORTS"], f"race.{cls.__module__.removeprefix('test_')}.txt").write_text("".join(cls.report), encoding="utf-8")
+            name = cls.__module__.replace("test_", "race.")
+            Path(os.environ["REPORTS"], f"{name}.txt").write_text("".join(cls.report), encoding="utf-8")
         super().tearDownClass()
 
     def setUp(self):
@@ -155,8 +156,8 @@ class RaceTest(SandboxTest):
         return "ran", self.answer(code, out, err, lines)
 
     def race(self, swap, policy, *questions, ran=(), refused=(), may=(), program=None, swapper=ORDINARY, options=(), inside=()):
-        """`ran`: what the program said, with how many descriptors were open; `refused`: "REASON: MESSAGE"; both regular expressions, of which each
-        launch must match one and each must be matched. `may`: of either, those that need not be. `policy`: as of launch()."""
+        """`ran`: what the program said, with how many descriptors were open; `refused`: "REASON: MESSAGE"; both regular expressions, of
+        which each launch must match one and each must be matched. `may`: of either, those that need not be. `policy`: as of launch()."""
         if isinstance(policy, str):
             policy = self.policy(f"{policy}\nallow execute,read_file {self.witness}\nallow read /proc")
         command = [self.launcher, "--policy", policy, "--status-fd", "3", *options, "--", program or self.witness,
@@ -185,4 +186,4 @@ class RaceTest(SandboxTest):
         print(line)
         for (kind, text), count in sorted(seen.items()):
             print(f"    {count} {kind}: {text.replace(str(self.folder), '')}")
-        self.report.append(f"race {line}\n")
+        self.report.append(f"{line}\n")

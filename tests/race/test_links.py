@@ -25,7 +25,8 @@ class Links(RaceTest):
 
     def test_rule(self):
         data, spare = self.make_data(), self.link("chat/spare", self.secret)
-        self.race(("exchange", data, spare), f"allow read,write,create,remove {data}", "read", data / "file", ran=(HERE, GONE), refused=(CROSSES,))
+        self.race(("exchange", data, spare), f"allow read,write,create,remove {data}", "read", data / "file",
+                  ran=(HERE, GONE), refused=(CROSSES,))
 
     def test_rule_on_a_file(self):
         data, spare = self.make_data() / "file", self.link("chat/spare", self.secret / "file")
@@ -36,8 +37,8 @@ class Links(RaceTest):
         (self.secret / "b").mkdir()
         shutil.copytree(self.secret, self.secret / "b/data", ignore=shutil.ignore_patterns("b"))
         spare = self.link("chat/spare", self.secret)
-        self.race(("exchange", self.chat / "a", spare), f"allow read,write,create {data}", "read", data / "file", "read", self.secret / "b/data/file",
-                  ran=("mine EACCES 3 open", "(EACCES|ENOENT) EACCES 3 open"), refused=(CROSSES,))
+        self.race(("exchange", self.chat / "a", spare), f"allow read,write,create {data}", "read", data / "file",
+                  f"read={self.secret}/b/data/file", ran=("mine EACCES 3 open", "(EACCES|ENOENT) EACCES 3 open"), refused=(CROSSES,))
 
     def test_optional_rule(self):
         """To a secret, to another chat, and to nothing for a moment: then the rule is left out."""
@@ -51,15 +52,15 @@ class Links(RaceTest):
 
     def test_private(self):
         data, spare = self.make_data(), self.link("chat/spare", self.secret)
-        self.race(("exchange", data, spare), f"private {data}/file", "read", data / "file", may=("mine 4 open",), ran=("EACCES 3 open",),
+        self.race(("exchange", data, spare), f"private {data}/file", "read", data / "file", ran=("mine 4 open",), may=("EACCES 3 open",),
                   refused=(CROSSES,))
 
     def test_kinds(self):
         """What a rule is on becomes a file, a FIFO, a socket, a folder, nothing."""
         data, others = self.make_data(), self.chat / "others"
         self.make_kinds(others)
-        self.race(("exchange", data, *others.iterdir()), f"allow read,write {data}", "read", data / "file", ran=(HERE, "(ENOENT|ENOTDIR|EACCES) 3 open"),
-                  refused=(CROSSES,))
+        self.race(("exchange", data, *others.iterdir()), f"allow read,write {data}", "read", data / "file",
+                  ran=(HERE, "(ENOENT|ENOTDIR|EACCES) 3 open"), refused=(CROSSES,))
 
     def test_program(self):
         """A link to the program, to one that is not allowed, and to what is none."""
@@ -90,7 +91,8 @@ class Trust(RaceTest):
         (self.trusted / "link").symlink_to(self.folder / "granted")
 
     def race_trust(self, *swap):
-        self.race(swap, f"allow read {self.trusted}/link", "read", self.trusted / "link" / "file", swapper=0, ran=(HERE,), refused=(CROSSES,))
+        link = self.trusted / "link"
+        self.race(swap, f"allow read {link}", "read", link / "file", swapper=0, ran=(HERE,), refused=(CROSSES,))
 
     def test_owner(self):
         self.race_trust("owner", self.trusted, 0, OTHER)

@@ -1,5 +1,5 @@
-"""Root mounts and unmounts on the way of a policy's paths. It is trusted: what must hold is that a launch is of one piece, and that an ordinary user
-gains nothing by it."""
+"""Root mounts and unmounts on the way of a policy's paths. It is trusted: what must hold is that a launch is of one piece, and that an
+ordinary user gains nothing by it."""
 
 import ctypes
 import subprocess
@@ -62,8 +62,8 @@ class Mounts(RaceTest):
         point = self.make_folder("point")
         call("mount", "--bind", allowed, point)
         self.addCleanup(call, "umount", point)
-        self.race(("overmount", point, forbidden), f"allow execute,read_file {allowed}/witness", "env", "NONE", program=point / "witness", swapper=0,
-                  ran=("none 3 open",), refused=("program-not-executable: .*cannot execute.*",))
+        self.race(("overmount", point, forbidden), f"allow execute,read_file {allowed}/witness", "env", "NONE", program=point / "witness",
+                  swapper=0, ran=("none 3 open",), refused=("program-not-executable: .*cannot execute.*",))
 
     def test_link(self):
         """Over the folder of a link that may be followed the chat is mounted, with a link that the program could have written."""
@@ -71,8 +71,8 @@ class Mounts(RaceTest):
         trusted = self.make_folder("trusted")
         (trusted / "link").symlink_to(granted)
         (self.chat / "link").symlink_to(self.secret)
-        self.race(("overmount", trusted, self.chat), f"allow read {trusted}/link\nallow read,create,remove {self.chat}", "read", granted / "file",
-                  swapper=0, ran=(HERE,), refused=(CROSSES,), may=(GONE,))
+        self.race(("overmount", trusted, self.chat), f"allow read {trusted}/link\nallow read,create,remove {self.chat}",
+                  "read", granted / "file", swapper=0, ran=(HERE,), refused=(CROSSES,), may=(GONE,))
 
     def test_private(self):
         """What is mounted before the check is found by it; what is mounted after it is root's own doing (landlock-exec(1), CAVEATS)."""
@@ -83,7 +83,8 @@ class Mounts(RaceTest):
 
 
 class Container(RaceTest, BubblewrapTest):
-    """The container check, while a writable mount comes and goes in the container: by propagation from outside. It finds what is there when it looks."""
+    """The container check, while a writable mount comes and goes in the container: by propagation from outside. It finds what is there
+    when it looks."""
 
     denials = {"EACCES", "EROFS"}
     container = "checked"

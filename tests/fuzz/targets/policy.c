@@ -289,13 +289,8 @@ static void check_positions(const struct input *input, const struct policy *poli
         check_position(input, policy, &policy->run_position, NULL);
 }
 
-static void check_rights(const struct policy *policy)
+static void check_allowed(const struct policy *policy, policy_rights known)
 {
-    policy_rights known = known_rights(), free_ones = 0;
-
-    for (size_t i = 0; i < policy_right_count; i++)
-        if (policy_right_table[i].traits & RIGHT_MAY_BE_UNRESTRICTED)
-            free_ones |= policy_right_table[i].bit;
     for (size_t i = 0; i < policy->path_rule_count; i++) {
         const struct policy_path_rule *rule = &policy->path_rules[i];
 
@@ -308,23 +303,45 @@ static void check_rights(const struct policy *policy)
         promise(rule->rights && !(rule->rights & ~(known & POLICY_ALL_NET)), "rights of %u", rule->first);
         promise(rule->first <= rule->last, "ports %u to %u", rule->first, rule->last);
     }
+}
+
+static void check_expected(const struct policy *policy, policy_rights known)
+{
     for (size_t i = 0; i < policy->expectation_count; i++) {
         const struct policy_expectation *expectation = &policy->expectations[i];
+        policy_rights kind = expectation->path ? POLICY_ALL_FS : POLICY_ALL_NET;
 
-        promise(expectation->rights &&
-                    !(expectation->rights & ~(known & (expectation->path ? POLICY_ALL_FS : POLICY_ALL_NET))),
-                "rights of an expectation");
+        promise(expectation->rights && !(expectation->rights & ~(known & kind)), "rights of an expectation");
         promise(expectation->path || expectation->first <= expectation->last, "ports of an expectation");
     }
+}
+
+static void check_required(const struct policy *policy, policy_rights known)
+{
+    policy_rights free_ones = 0;
+
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (policy_right_table[i].traits & RIGHT_MAY_BE_UNRESTRICTED)
+            free_ones |= policy_right_table[i].bit;
     for (size_t i = 0; i < policy->requirement_count; i++) {
         const struct policy_requirement *requirement = &policy->requirements[i];
 
-        promise(!requirement->abi == !!requirement->rights && requirement->abi <= POLICY_NEWEST_ABI &&
-                    !(requirement->rights & ~known),
-                "a requirement");
+        promise(!requirement->abi == !!requirement->rights && requirement->abi <= POLICY_NEWEST_ABI, "a "
+                                                                                                     "require"
+                                                                                                     "ment");
+        promise(!(requirement->rights & ~known), "a required right");
         promise(!(requirement->rights & policy->unrestricted), "what is required is unrestricted");
     }
     promise(!(policy->unrestricted & ~free_ones), "what must be restricted is unrestricted");
+}
+
+static void check_rights(const struct policy *policy)
+{
+    policy_rights known = known_rights();
+
+    check_allowed(policy, known);
+    check_expected(policy, known);
+    check_required(policy, known);
 }
 
 static void check_paths(const struct policy *policy)

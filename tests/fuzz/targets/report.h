@@ -5,16 +5,18 @@
 #include "base/base.h"
 
 /* Ends the process where `condition` does not hold, which libFuzzer takes for a crash; says what was promised. */
-#define promise(condition, ...)                                  \
-    do {                                                         \
-        if (!(condition))                                        \
-            broken(__FILE__, __LINE__, #condition, __VA_ARGS__); \
+#define promise(condition, ...)                                       \
+    do {                                                              \
+        if (!(condition)) {                                           \
+            tell_broken(__FILE__, __LINE__, #condition, __VA_ARGS__); \
+            abort();                                                  \
+        }                                                             \
     } while (0)
 
-_Noreturn void broken(const char *file, int line, const char *condition, const char *format, ...)
+void tell_broken(const char *file, int line, const char *condition, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
 
-/* Called by broken() before it ends the process: what the input was, in words. */
+/* Called before the process ends: what the input was, in words. */
 void describe_input(FILE *out);
 
 /* ---- What a run must have met ---- */
