@@ -10,7 +10,7 @@
  *   - for each rule openat2 (O_PATH, RESOLVE_NO_SYMLINKS), fstat, landlock_add_rule, close;
  *   - isatty on 0, 1 and 2 (one ioctl each), capget (an unprivileged user: nothing to drop);
  *   - `/` opened and closed before the restriction and tried after it (the proof);
- *   - no_new_privs, landlock_restrict_self, close_range, getrlimit and setrlimit for core dumps, execve.
+ *   - no_new_privs, a seccomp filter as long, landlock_restrict_self, close_range, getrlimit and setrlimit for core dumps, execve.
  *
  * Not in it, so that landlock-exec pays for them in the figure:
  *   - reading and judging the policy file, parsing, the memory for it;
@@ -27,7 +27,10 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -81,11 +84,27 @@ static int try_root(void)
     return fd < 0 ? -1 : close(fd);
 }
 
+/* A seccomp filter of as many instructions, whose every call meets about as many of them. */
+static int set_filter(void)
+{
+    enum { CALLS = 29 };
+    static struct sock_filter code[2 * CALLS + 2] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+
+    for (size_t i = 0; i < CALLS; i++) {
+        code[2 * i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 100000 + (unsigned)i, 0, 1);
+        code[2 * i + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO);
+    }
+    code[sizeof code / sizeof code[0] - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
 static int restrict_self(int ruleset, uint32_t flags)
 {
     struct rlimit limit;
 
-    if (try_root() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+    if (try_root() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || set_filter() < 0 ||
         syscall(RESTRICT_SELF, ruleset, flags) < 0 || try_root() == 0)
         return -1;
     if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_ON_EXEC) < 0 ||
