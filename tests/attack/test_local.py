@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parent / "sandbox")]
 from expectations import differences, outcomes, table
-from harness import ABI, IS_ROOT, ORDINARY, SandboxTest, launcher_environment
+from harness import ABI, IS_ROOT, ORDINARY, SandboxTest, launcher_environment, report
 
 PROGRAMS = Path(os.environ["ATTACK"])
 PASSED = [f"--pass-fd={fd}" for fd in range(50, 55)]
@@ -54,7 +54,7 @@ class LocalTest(SandboxTest):
         counts = {}
         for outcome, *_ in outcomes(done.stdout).values():
             counts[outcome] = counts.get(outcome, 0) + 1
-        print(f"ABI {abi}: {counts}", file=sys.stderr, flush=True)
+        report("attack.local", f"ABI {abi}: {counts}")
         self.assertGreaterEqual(len(self.attacks) - counts.get("ABSENT", 0), LEAST)
 
     def test_without_the_launcher(self):

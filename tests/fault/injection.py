@@ -16,7 +16,7 @@ import subprocess
 from pathlib import Path
 
 import errnos
-from harness import ORDINARY, BubblewrapTest, SandboxTest, as_user, launcher_environment, need
+from harness import ORDINARY, BubblewrapTest, SandboxTest, as_user, launcher_environment, need, report
 from judge import DENIALS, HELPERS, READS, WRITES, Judge, Launch, Plan
 
 WORKERS = 2
@@ -183,7 +183,7 @@ limit fsize 1M
 
     def finish(self, scene, count):
         """What must hold after all."""
-        print(f"\n{self.id().split('.', 1)[1]}: {scene.summary()}", flush=True)
+        report(self.__module__.replace("test_", "fault."), f"{self.id().split('.', 1)[1]}: {scene.summary()}")
         self.assertGreaterEqual(sum(scene.counts.values()), count)
         self.assertEqual(scene.exceptions, [], "\n".join([f"{len(scene.exceptions)} exceptions", *scene.exceptions[:200]]))
 

@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import ORDINARY, as_user, launcher_environment, said, wait_until
+from harness import ORDINARY, as_user, launcher_environment, report, said, wait_until
 from injection import FaultTest, numbers
 
 
@@ -60,7 +60,7 @@ class Streams(FaultTest):
         self.count = 0
 
     def tearDown(self):
-        print(f"\n{self.id().split('.', 1)[1]}: {self.count} launches", flush=True)
+        report("fault.streams", f"{self.id().split('.', 1)[1]}: {self.count} launches")
         super().tearDown()
 
     def start(self, policy, *options, status=None, err=None, out=None, closed=(), ignored=()):

@@ -50,6 +50,14 @@ def need(condition, what):
     raise unittest.SkipTest(f"needs {what}")
 
 
+def report(name, line):
+    """What a test has to tell of a run: its counts, above all. Printed, and where REPORTS names a folder kept in a file of that name there."""
+    print(f"\n{line}", flush=True)
+    if os.environ.get("REPORTS"):
+        with open(Path(os.environ["REPORTS"], f"{name}.txt"), "a", encoding="utf-8") as file:
+            print(line, file=file)
+
+
 def need_root():
     need(IS_ROOT, "root")
 
