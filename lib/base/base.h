@@ -81,8 +81,8 @@ bool read_small_file(const char *path, char *text, size_t size);
 bool read_small(int fd, char *text, size_t size);
 
 /* Whether a file of which fstat(2) said `before` is still of that size and was not written to. Not ctime: it changes, too, when the
- * file is replaced whole, by rename(2). */
-bool is_as_before(int fd, const struct stat *before);
+ * file is replaced whole, by rename(2). 1 or 0; -1 with errno. */
+int is_as_before(int fd, const struct stat *before);
 
 /* All that can be read from a descriptor, to be freed. NULL: errno; EBADF for a negative one. */
 char *read_text(int fd);

@@ -13,12 +13,14 @@ bool read_small(int fd, char *text, size_t size)
     return fd >= 0 && count >= 0;
 }
 
-bool is_as_before(int fd, const struct stat *before)
+int is_as_before(int fd, const struct stat *before)
 {
     struct stat now;
 
-    return fstat(fd, &now) == 0 && now.st_size == before->st_size &&
-           now.st_mtim.tv_sec == before->st_mtim.tv_sec && now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+    if (fstat(fd, &now) < 0)
+        return -1;
+    return now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
 char *read_text(int fd)

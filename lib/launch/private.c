@@ -267,6 +267,7 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
     struct stat status;
     ssize_t count, written;
     off_t size = 0;
+    int is_same;
 
     if (!bytes)
         return system_error(error, "reading private files");
@@ -284,7 +285,10 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
             return say_too_large(private, error);
         size += count;
     }
-    return size == status.st_size && is_as_before(file, &status)
+    is_same = is_as_before(file, &status);
+    if (is_same < 0)
+        return say_errno(private, error);
+    return size == status.st_size && is_same
                ? 0
                : say_pipe(private, "it changed while it was read; start again", error);
 }

@@ -42,6 +42,7 @@ static int read_whole(int fd, const struct stat *status, char **text, size_t *si
     size_t expected = (size_t)status->st_size;
     auto_free char *bytes = malloc(expected + 2);
     ssize_t count = 1;
+    int is_same;
 
     *size = 0;
     if (!bytes)
@@ -52,7 +53,10 @@ static int read_whole(int fd, const struct stat *status, char **text, size_t *si
             return refuse(reason, reason_size, errno, strerror(errno));
         *size += count > 0 ? (size_t)count : 0;
     }
-    if (*size != expected || !is_as_before(fd, status))
+    is_same = is_as_before(fd, status);
+    if (is_same < 0)
+        return refuse(reason, reason_size, errno, strerror(errno));
+    if (*size != expected || !is_same)
         return refuse(reason, reason_size, EBUSY, "it changed while it was read; start again");
     *text = bytes;
     bytes = NULL;
