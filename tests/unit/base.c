@@ -135,6 +135,7 @@ static void json_is_valid_whatever_the_bytes(void **state)
         {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},
         {"\xd0", "\"\\ufffd\""},
         {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},
+        {"\xf0\x9d\x85\xb3\xf3\xa0\x80\x81", "\"\\ud834\\udd73\\udb40\\udc01\""}, /* U+1D173, U+E0001 */
     };
 
     (void)state;

@@ -23,6 +23,15 @@ static inline void expect_read_only(struct container_expectation *expectation, c
         abort();
 }
 
+static inline void expect_held(struct container_expectation *expectation, const char *text, uint64_t mount)
+{
+    const struct container_place place = {.path = text, .mount = mount};
+
+    if (container_add_place(&expectation->held, &expectation->held_count, &expectation->held_capacity,
+                            &place) < 0)
+        abort();
+}
+
 static inline void expect_writable(struct container_expectation *expectation,
                                    const struct container_place *place)
 {

@@ -782,6 +782,28 @@ static void a_mount_below_where_the_program_may_create_counts(void **state)
     check_bound(below, array_size(below), ROOT "/safe", ROOT "/other/below/bound");
 }
 
+/* The list of mounts is longer than what is read of it at first; the one that counts stands at its end. */
+static void many_mounts_are_read_to_the_last_one(void **state)
+{
+    enum { COUNT = 200 };
+    static const struct checked whole[] = {
+        {"safe/relative", ROOT "/bound", "safe"},
+        {"bound/private/link", ROOT "/safe/private", "bound/private"},
+        {"bound/relative", ROOT "/user", NULL},
+    };
+    static const char many[] = ROOT "/many-mounts-of-a-directory-by-a-name-that-is-rather-long";
+
+    (void)state;
+    need_tree();
+    assert_int_equal(mkdir(many, 0755), 0);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(mount(ROOT "/user", many, NULL, MS_BIND, NULL), 0);
+    check_bound(whole, array_size(whole), ROOT "/safe", ROOT "/bound");
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(umount(many), 0);
+    assert_int_equal(rmdir(many), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -806,6 +828,7 @@ int main(void)
         cmocka_unit_test(a_mount_of_a_part_is_seen_as_that_part),
         cmocka_unit_test(odd_names_of_mounts_are_read_as_they_are),
         cmocka_unit_test(a_mount_below_where_the_program_may_create_counts),
+        cmocka_unit_test(many_mounts_are_read_to_the_last_one),
     };
 
     return cmocka_run_group_tests(tests, make_tree, NULL);
