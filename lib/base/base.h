@@ -87,6 +87,9 @@ int is_as_before(int fd, const struct stat *before);
 /* All that can be read from a descriptor, to be freed. NULL: errno; EBADF for a negative one. */
 char *read_text(int fd);
 
+/* Likewise of a file that is opened for it. */
+char *read_text_file(const char *path);
+
 /* One line of /proc/self/uid_map (user_namespaces(7)): `count` IDs from `inside` on are `outside` in the
  * parent's numbers. */
 struct id_range {

@@ -43,6 +43,13 @@ char *read_text(int fd)
     return NULL;
 }
 
+char *read_text_file(const char *path)
+{
+    auto_close int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? NULL : read_text(fd);
+}
+
 bool read_small_file(const char *path, char *text, size_t size)
 {
     auto_close int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,6 @@
 #include "landlock/internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -27,8 +26,8 @@ struct net_port {
 
 bool landlock_is_filtered(void)
 {
-    auto_close int fd = openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
-    auto_free char *status = read_text(fd); /* behind all of a user's groups */
+    auto_free char *status =
+        read_text_file("/proc/self/status"); /* it stands behind all of a user's groups */
     const char *seccomp = status ? strstr(status, "\nSeccomp:\t") : NULL;
 
     return seccomp && seccomp[strlen("\nSeccomp:\t")] == '2';

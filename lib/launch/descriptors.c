@@ -56,10 +56,11 @@ static int caller_flags(const struct launch_request *request, int fd)
     return -1;
 }
 
+/* For errno; `what`: where that is EBADF. */
 static int say_descriptor(const char *option, int fd, const char *what, struct error *error)
 {
-    return errno == EBADF ? error_set(error, LAUNCH_DESCRIPTOR, "%s %d: %s", option, fd, what)
-                          : error_set(error, LAUNCH_DESCRIPTOR, "%s %d: %s", option, fd, strerror(errno));
+    return error_set(error, LAUNCH_DESCRIPTOR, "%s %d: %s", option, fd,
+                     errno == EBADF ? what : strerror(errno));
 }
 
 static int guard_status(const struct launch_request *request, struct error *error)

@@ -186,6 +186,9 @@ policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t 
 int open_named(const struct launch *launch, struct walker *walker, const char *path,
                const struct policy_position *position, struct error *error);
 
+/* The hint for a `failure`, an errno, that is want of descriptors; none for another. Returns -1. */
+int hint_at_descriptors(struct error *error, int failure) __attribute__((cold));
+
 /* Sets LAUNCH_SYSTEM: "what: strerror(errno)". Returns -1. */
 int system_error(struct error *error, const char *what) __attribute__((cold));
 

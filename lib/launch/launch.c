@@ -43,6 +43,13 @@ int system_error(struct error *error, const char *what)
     return error_set(error, LAUNCH_SYSTEM, "%s: %s", what, strerror(errno));
 }
 
+int hint_at_descriptors(struct error *error, int failure)
+{
+    return failure == EMFILE || failure == ENFILE ? error_hint(error, "allow more open files (ulimit -n, "
+                                                                      "docker run --ulimit nofile=N)")
+                                                  : -1;
+}
+
 int policy_error(struct error *error, int code, const struct launch *launch,
                  const struct policy_position *position, const char *format, ...)
 {

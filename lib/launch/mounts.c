@@ -3,25 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* The text of /proc/self/mountinfo, or NULL. */
-static char *read_mountinfo(void)
-{
-    size_t size = 16384;
-    char *text = malloc(size);
-    bool is_read = text && read_small_file("/proc/self/mountinfo", text, size);
-
-    while (is_read && strlen(text) == size - 1) {
-        free(text);
-        size *= 2;
-        text = malloc(size);
-        is_read = text && read_small_file("/proc/self/mountinfo", text, size);
-    }
-    if (is_read && text[0])
-        return text;
-    free(text);
-    return NULL;
-}
-
 static bool is_octal(char digit)
 {
     return digit >= '0' && digit <= '7';
@@ -61,8 +42,8 @@ static struct mount take_mount(char *line)
 
 static int take_mounts(struct mounts *mounts)
 {
-    mounts->text = read_mountinfo();
-    if (!mounts->text)
+    mounts->text = read_text_file("/proc/self/mountinfo");
+    if (!mounts->text || !mounts->text[0])
         return -1;
     for (char *line = mounts->text, *next; *line; line = next) {
         next = strchrnul(line, '\n');

@@ -246,9 +246,7 @@ static int say_errno(const struct launch_private *private, struct error *error)
     say_pipe(private, strerror(failure), error);
     if (failure == EACCES)
         return error_hint(error, "UID %u may not read it: its owner can change that (chmod)", getuid());
-    if (failure == EMFILE || failure == ENFILE)
-        return error_hint(error, "allow more open files (ulimit -n, docker run --ulimit nofile=N)");
-    return -1;
+    return hint_at_descriptors(error, failure);
 }
 
 static int say_too_large(const struct launch_private *private, struct error *error)
@@ -263,14 +261,12 @@ static int fill(const struct launch_private *private, int file, int pipe, struct
 {
     enum { DEFAULT_CAPACITY = 65536 };
     enum { PART = 4096 };
-    auto_free char *bytes = malloc(PART);
+    char bytes[PART];
     struct stat status;
     ssize_t count, written;
     off_t size = 0;
     int is_same;
 
-    if (!bytes)
-        return system_error(error, "reading private files");
     if (fstat(file, &status) < 0)
         return say_errno(private, error);
     if (status.st_size > DEFAULT_CAPACITY)

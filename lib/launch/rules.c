@@ -39,9 +39,7 @@ static int say_unreachable(const struct launch *launch, const char *path,
         error_hint(error, "UID %u may not search a directory on the way (namei -l shows which)", getuid());
     else if (is_missing(failure))
         error_hint(error, "create it, or take it out of the policy");
-    else if (failure == EMFILE || failure == ENFILE)
-        error_hint(error, "allow more open files (ulimit -n, docker run --ulimit nofile=N)");
-    return -1;
+    return hint_at_descriptors(error, failure);
 }
 
 static int say_rule_unreachable(const struct launch *launch, const struct policy_path_rule *rule,

@@ -231,7 +231,7 @@ static void send_each(int fd, int flags, struct sockaddr_in *to, int failures[st
 
     failures[0] = result_of(sendto(fd, &byte, 1, flags, (const struct sockaddr *)to, sizeof *to));
     failures[1] = result_of(sendmsg(fd, &message.msg_hdr, flags));
-    failures[2] = result_of(sendmmsg(fd, &message, 1, (unsigned)flags));
+    failures[2] = result_of(sendmmsg(fd, &message, 1, flags));
 }
 
 static void send_without_connecting(const void *context)

@@ -49,7 +49,7 @@ static char *add(struct node_list *list, const char *path)
 
     if (!copy || array_reserve(&list->paths, &list->capacity, list->count, sizeof *list->paths) < 0)
         give_up("memory for", path);
-    return list->paths[list->count++] = copy;
+    return list->paths[list->count++] = copy; /* cppcheck-suppress memleak ; the list has it */
 }
 
 static const char *any(struct dice *dice, const struct node_list *list)

@@ -95,10 +95,18 @@ bool is_number(const char *text, long least, long most, long *value)
     return *value >= least && *value <= most;
 }
 
-bool is_assignment(const char *text, size_t *length)
+bool is_defined(const char *argument, const struct launch_request *request, size_t index)
 {
-    *length = strcspn(text, "=");
-    return *length && text[*length] == '=';
+    const struct policy_definition *definition = &request->definitions[index];
+    size_t length = strcspn(argument, "=");
+
+    if (!length || !argument[length])
+        return false;
+    promise(index < request->definition_count && strlen(definition->name) == length &&
+                !strncmp(definition->name, argument, length) &&
+                !strcmp(definition->value, argument + length + 1),
+            "definition %zu is not %s", index, argument);
+    return true;
 }
 
 /* ---- The input ---- */

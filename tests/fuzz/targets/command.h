@@ -3,6 +3,7 @@
 #define FUZZ_COMMAND_H
 
 #include "command/command.h"
+#include "launch/launch.h"
 #include "report.h"
 
 enum { MOST_WORDS = 24 };
@@ -35,8 +36,8 @@ void ask_getopt(const struct command_table *table, bool ends_at_operand, struct 
 /* Whether it is a number in decimal digits within [least, most]; its value then. */
 bool is_number(const char *text, long least, long most, long *value);
 
-/* Whether it reads NAME=VALUE; the length of NAME. */
-bool is_assignment(const char *text, size_t *length);
+/* Whether it reads NAME=VALUE; then it must be the definition number `index`. */
+bool is_defined(const char *argument, const struct launch_request *request, size_t index);
 
 /* Reads `words` with the command's own read_options() and compares what comes of it; whether it is accepted. */
 bool try_landlock_exec(const struct words *words);

@@ -15,9 +15,7 @@ struct model {
 
 static void apply(struct model *model, const struct given *given, const struct options *options)
 {
-    const struct policy_definition *definition = &options->request.definitions[model->definitions];
     long number = 0;
-    size_t length;
 
     switch (given->id) {
     case EXEC_POLICY:
@@ -25,16 +23,10 @@ static void apply(struct model *model, const struct given *given, const struct o
         model->has_fault |= !given->argument[0];
         break;
     case EXEC_DEFINE:
-        if (!is_assignment(given->argument, &length)) {
+        if (is_defined(given->argument, &options->request, model->definitions))
+            model->definitions++;
+        else
             model->has_fault = true;
-            break;
-        }
-        promise(model->definitions < options->request.definition_count &&
-                    strlen(definition->name) == length &&
-                    !strncmp(definition->name, given->argument, length) &&
-                    !strcmp(definition->value, given->argument + length + 1),
-                "definition %zu is not %s", model->definitions, given->argument);
-        model->definitions++;
         break;
     case EXEC_PASS_FD:
         if (!is_number(given->argument, 0, INT_MAX, &number)) {

@@ -33,22 +33,14 @@ static const struct form *form_of(const char *name)
 static void apply(struct model *model, const struct given *given, const struct form *form,
                   const struct options *options)
 {
-    const struct policy_definition *definition = &options->request.definitions[model->definitions];
     long number = 0;
-    size_t length;
 
     switch (given->id) {
     case DEFINE:
-        if (!is_assignment(given->argument, &length)) {
+        if (is_defined(given->argument, &options->request, model->definitions))
+            model->definitions++;
+        else
             model->has_fault = true;
-            break;
-        }
-        promise(model->definitions < options->request.definition_count &&
-                    strlen(definition->name) == length &&
-                    !strncmp(definition->name, given->argument, length) &&
-                    !strcmp(definition->value, given->argument + length + 1),
-                "definition %zu is not %s", model->definitions, given->argument);
-        model->definitions++;
         break;
     case MAX_ABI:
         if (form && form->takes_abi && is_number(given->argument, 1, 11, &number))
