@@ -8,9 +8,13 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-static int say_no_proc(struct error *error)
+/* `failure`: the errno of what failed; 0 where nothing did. */
+static int say_no_proc(struct error *error, int failure)
 {
-    error_set(error, 1, "/proc is missing, or is not that of this PID namespace");
+    bool is_telling = failure && failure != ENOENT;
+
+    error_set(error, 1, "/proc is missing, or is not that of this PID namespace%s%s", is_telling ? ": " : "",
+              is_telling ? strerror(failure) : "");
     return error_hint(error, "mount /proc; Docker, Podman and bwrap --proc /proc do");
 }
 
@@ -22,10 +26,11 @@ static int open_proc_root(struct error *error)
     struct statfs status;
 
     snprintf(expected, sizeof expected, "%d", (int)getpid());
+    errno = proc < 0 ? errno : 0;
     if (proc >= 0 && fstatfs(proc, &status) == 0 && status.f_type == PROC_SUPER_MAGIC &&
         readlinkat(proc, "self", found, sizeof found - 1) > 0 && !strcmp(found, expected))
         return take_fd(&proc);
-    return say_no_proc(error);
+    return say_no_proc(error, errno);
 }
 
 int open_proc(const char *path, struct error *error)

@@ -149,7 +149,8 @@ static int check_capabilities(struct check *check, const struct status *status, 
 {
     capng_setpid(check->pid);
     if (capng_get_caps_process() != 0)
-        return error_set(error, 1, "the capabilities of process %d cannot be read", (int)check->pid);
+        return error_set(error, 1, "the capabilities of process %d cannot be read: %s", (int)check->pid,
+                         strerror(errno));
     for (size_t i = 0; i < array_size(sets); i++)
         if (check_set(check, &sets[i], status, error) < 0)
             return -1;

@@ -55,7 +55,8 @@ def is_named(launch):
     """Whether the refusal tells the errno, by its text or, as the messages of Landlock do, its name."""
     value = launch.plan.value
     texts = (error_texts()[value], f"({errno.errorcode[value]})", *SAID_OTHERWISE.get(launch.plan.name, ()), LOADER,
-             *(["(EOPNOTSUPP)"] if value == errno.EOPNOTSUPP else []))
+             *(["(EOPNOTSUPP)"] if value == errno.EOPNOTSUPP else []),
+             *([os.strerror(value)] if launch.plan.process else []))  # the helper has this C library
     return any(text in launch.err + launch.status for text in texts)
 
 
