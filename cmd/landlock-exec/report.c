@@ -98,12 +98,18 @@ static void write_json(FILE *out, const char *event, const struct options *optio
     fputs("}\n", out);
 }
 
-/* A refusal that there is no memory to tell in full. */
-static const char refused_without_memory[] = "{\"event\":\"refused\",\"reason\":\"system\",\"message\":\"out "
-                                             "of memory\",\"hint\":null,\"abi\":0,\"max_abi\":0,"
-                                             "\"kernel_abi\":0,\"uid\":0,\"not_enforced\":[],\"not_granted\":"
-                                             "[],\"unrestricted\":[],\"container\":null,"
-                                             "\"findings\":[],\"proof\":\"none\",\"warnings\":[]}\n";
+/* A refusal that there is no memory to tell in full: its reason alone. 0, or -1 and errno. */
+static int write_reason(int fd, const struct error *error)
+{
+    char line[512];
+
+    snprintf(line, sizeof line,
+             "{\"event\":\"refused\",\"reason\":\"%s\",\"message\":\"out of memory\",\"hint\":null,\"abi\":0,"
+             "\"max_abi\":0,\"kernel_abi\":0,\"uid\":0,\"not_enforced\":[],\"not_granted\":[],"
+             "\"unrestricted\":[],\"container\":null,\"findings\":[],\"proof\":\"none\",\"warnings\":[]}\n",
+             launch_reason(error->code)->name);
+    return write_all(fd, line, strlen(line));
+}
 
 int write_status(int fd, const char *event, const struct options *options, const struct launch *launch,
                  const struct error *error)
@@ -115,7 +121,7 @@ int write_status(int fd, const char *event, const struct options *options, const
     if (out)
         write_json(out, event, options, launch, error);
     if (!out || text_close(out, &line) < 0)
-        return error ? write_all(fd, refused_without_memory, strlen(refused_without_memory)) : -1;
+        return error ? write_reason(fd, error) : -1;
     result = write_all(fd, line.bytes, line.size);
     free(line.bytes);
     return result;

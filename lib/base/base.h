@@ -100,9 +100,12 @@ struct id_range {
 bool next_id_range(const char **text, struct id_range *range);
 
 /* Whether `uid`, as stat(2) gave it, is the overflow UID and stands for users that this user namespace does
- * not map, the outer root among them (user_namespaces(7)). False where it maps that number itself, and where
+ * not map, the outer root among them (user_namespaces(7)): 1; 0 where it maps that number itself. -1 and errno:
  * /proc does not tell. */
-bool uid_stands_for_unmapped(uid_t uid);
+int uid_stands_for_unmapped(uid_t uid);
+
+/* Likewise whether `uid` is root, as far as this user namespace can tell: 1, 0, or -1 and errno. */
+int uid_is_roots(uid_t uid);
 
 /* ---- Text ---- */
 

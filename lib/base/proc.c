@@ -74,18 +74,26 @@ bool next_id_range(const char **text, struct id_range *range)
            next_number(text, &range->count);
 }
 
-bool uid_stands_for_unmapped(uid_t uid)
+int uid_stands_for_unmapped(uid_t uid)
 {
     enum { LONGEST_MAP = 16384 }; /* 340 lines are allowed */
     char map[LONGEST_MAP], overflow[32];
     struct id_range range;
     const char *rest = map;
 
-    if (!read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow) ||
-        strtoul(overflow, NULL, 10) != uid || !read_small_file("/proc/self/uid_map", map, LONGEST_MAP))
-        return false;
+    if (!read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow))
+        return -1;
+    if (strtoul(overflow, NULL, 10) != uid)
+        return 0;
+    if (!read_small_file("/proc/self/uid_map", map, LONGEST_MAP))
+        return -1;
     while (next_id_range(&rest, &range))
         if (uid >= range.inside && uid - range.inside < range.count)
-            return false;
-    return true;
+            return 0;
+    return 1;
+}
+
+int uid_is_roots(uid_t uid)
+{
+    return uid == 0 ? 1 : uid_stands_for_unmapped(uid);
 }

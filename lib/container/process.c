@@ -44,6 +44,7 @@ static int check_user(struct check *check, const struct status *status, struct e
     const char *at = value_of(status, "\nUid:", error);
     uid_t expected = check->expectation->uid;
     char wanted[16], found[128] = "";
+    int stands;
 
     for (size_t i = 0; at && i < array_size(names); i++) {
         char *end;
@@ -60,10 +61,13 @@ static int check_user(struct check *check, const struct status *status, struct e
     if (!at)
         return -1;
     snprintf(wanted, sizeof wanted, "%u", expected);
+    stands = uid_stands_for_unmapped(expected);
+    if (stands < 0)
+        return error_set(error, 1, "whom UID %s stands for cannot be told: /proc: %s", wanted,
+                         strerror(errno));
     if ((found[0] && find(check, REMEDY_USER, wanted, "the user is not UID %s but %s", wanted, found) < 0) ||
-        (uid_stands_for_unmapped(expected) &&
-         find(check, REMEDY_USER, wanted, "UID %s stands for any user that this user namespace does not map",
-              wanted) < 0))
+        (stands && find(check, REMEDY_USER, wanted,
+                        "UID %s stands for any user that this user namespace does not map", wanted) < 0))
         return error_set(error, 1, "out of memory");
     return 0;
 }

@@ -67,6 +67,7 @@ static int add_writable(struct launch *launch, struct walker *walker, const stru
     auto_free char *real = NULL;
     struct object object;
     struct container_place place = {.path = named->path};
+    int is_allowed;
 
     if (look_up(launch, walker, named, &fd, &object, error) < 0)
         return -1;
@@ -76,7 +77,10 @@ static int add_writable(struct launch *launch, struct walker *walker, const stru
                          strerror(errno));
     place.mount = object.mount;
     place.is_mount_point = object.is_mount_root;
-    place.is_allowed = policy_grants(launch, real, write);
+    is_allowed = policy_grants(launch, real, write);
+    if (is_allowed < 0)
+        return system_error(error, named->path);
+    place.is_allowed = is_allowed;
     if (container_add_place(&expectation->writable, &expectation->writable_count,
                             &expectation->writable_capacity, &place) < 0)
         return system_error(error, named->path);
@@ -122,7 +126,7 @@ static bool must_be_listed(int fd)
     int flags = fcntl(fd, F_GETFL);
 
     if (flags < 0 || fstat(fd, &status) < 0)
-        return false;
+        return errno != EBADF;
     if (S_ISDIR(status.st_mode))
         return true;
     if (S_ISSOCK(status.st_mode))

@@ -45,12 +45,19 @@ static int open_helper(struct error *error)
 {
     auto_close int fd = openat(AT_FDCWD, CHECK_CONTAINER, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct object object;
+    int is_owned = 1;
 
     if (fd < 0 || object_of(fd, &object) < 0)
         return say_file(error, strerror(errno));
     if (!S_ISREG(object.mode))
         return say_file(error, "is not a regular file");
-    if (object.uid != 0 && object.uid != getuid() && !uid_stands_for_unmapped(object.uid))
+    if (object.uid != getuid())
+        is_owned = uid_is_roots(object.uid);
+    if (is_owned < 0)
+        return error_set(error, LAUNCH_CONTAINER,
+                         "container: " CHECK_CONTAINER ": whether it is root's cannot be told: /proc: %s",
+                         strerror(errno));
+    if (!is_owned)
         return say_file(error, "belongs to another user");
     if (object.mode & (S_IWGRP | S_IWOTH))
         return say_file(error, "others may write it");
@@ -60,7 +67,7 @@ static int open_helper(struct error *error)
 /* ---- The child ---- */
 
 /* Returns only on failure: what failed. */
-static const char *execute(int helper, int output, char *const *arguments)
+static const char *execute(int helper, int output, int complaints, char *const *arguments)
 {
     static char *const nothing[] = {NULL};
     int null = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
@@ -68,6 +75,7 @@ static const char *execute(int helper, int output, char *const *arguments)
     if (null < 0)
         return "/dev/null";
     if (dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+        dup2(complaints, STDERR_FILENO) < 0 ||
         syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
         return "passing descriptors";
     syscall(SYS_execveat, helper, "", arguments, nothing, AT_EMPTY_PATH);
@@ -79,10 +87,8 @@ static _Noreturn void become_helper(int helper, int output, int complaints, char
     const char *what;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no helper without a launcher */
-    if (dup2(complaints, STDERR_FILENO) < 0)
-        _exit(CONTAINER_NOT_CHECKED);
-    what = execute(helper, output, arguments);
-    dprintf(STDERR_FILENO, "%s: %s", what, strerror(errno));
+    what = execute(helper, output, complaints, arguments);
+    dprintf(complaints, "%s: %s", what, strerror(errno));
     _exit(CONTAINER_NOT_CHECKED);
 }
 

@@ -176,8 +176,8 @@ int fault(const struct launch *launch, const struct policy_position *position, s
 /* ---- Small things ---- */
 
 /* Whether the policy lets the program do all of `rights` at an absolute path without symbolic links, whether this kernel can
- * restrict them or not. */
-bool policy_grants(const struct launch *launch, const char *path, policy_rights rights);
+ * restrict them or not: 1 or 0. -1 and errno: what was found does not let it, and not all on the way could be looked at. */
+int policy_grants(const struct launch *launch, const char *path, policy_rights rights);
 
 /* What the rules grant on an object itself. */
 policy_rights granted_on(const struct launch *launch, uint64_t device, uint64_t inode);

@@ -251,24 +251,28 @@ const struct launch_grant *launch_granting(const struct launch *launch, const ch
     }
 }
 
-bool policy_grants(const struct launch *launch, const char *path, policy_rights rights)
+int policy_grants(const struct launch *launch, const char *path, policy_rights rights)
 {
     char *ancestor = strdupa(path);
     struct stat status;
+    int failure = 0;
 
     while (rights) {
         char *slash = strrchr(ancestor, '/');
 
         if (lstat(ancestor, &status) == 0)
             rights &= ~granted_on(launch, status.st_dev, status.st_ino);
+        else
+            failure = errno;
         if (!slash || !ancestor[1])
             break;
         slash[slash == ancestor] = '\0';
     }
-    return !rights;
+    errno = failure;
+    return rights ? -(failure != 0) : 1;
 }
 
 bool launch_grants(const struct launch *launch, const char *path, policy_rights rights)
 {
-    return policy_grants(launch, path, rights & launch->handled);
+    return policy_grants(launch, path, rights & launch->handled) > 0;
 }

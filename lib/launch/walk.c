@@ -16,6 +16,7 @@ struct walk {
     char target[PATH_MAX];
     char untrusted[2 * PATH_MAX]; /* the first directory that is not */
     int directory;
+    int doubt;       /* 0; errno: whether it is root's cannot be told */
     bool is_trusted; /* every directory so far is root's and nobody else's to write */
     unsigned links;
     struct object reached; /* the present directory */
@@ -26,11 +27,14 @@ static int say_link(struct walk *walk, struct error *error)
 {
     error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written",
               walk->path, walk->where);
-    error_hint(error,
-               "%s is not root's, or others may write it: name in the policy the path that the link leads to "
-               "(readlink -f shows it), or make every directory on the way root's and writable by root alone",
-               walk->untrusted);
-    return -1;
+    if (walk->doubt)
+        return error_hint(error, "whether %s is root's cannot be told: /proc: %s", walk->untrusted,
+                          strerror(walk->doubt));
+    return error_hint(error,
+                      "%s is not root's, or others may write it: name in the policy the path that the link "
+                      "leads to (readlink -f shows it), or make every directory on the way root's and "
+                      "writable by root alone",
+                      walk->untrusted);
 }
 
 /* Takes the next component of `rest` into `name`. False at the end. */
@@ -49,10 +53,12 @@ static bool next_component(struct walk *walk, char name[static NAME_MAX + 1], bo
     return true;
 }
 
-static void distrust(struct walk *walk)
+static void distrust(struct walk *walk, int doubt)
 {
-    if (walk->is_trusted)
-        strcpy(walk->untrusted, walk->where);
+    if (!walk->is_trusted)
+        return;
+    strcpy(walk->untrusted, walk->where);
+    walk->doubt = doubt;
     walk->is_trusted = false;
 }
 
@@ -61,13 +67,15 @@ static int enter(struct walk *walk, int fd)
 {
     struct walker *walker = walk->walker;
     struct object *object = &walk->reached;
+    int is_roots;
 
     cleanup_close(&walk->directory);
     walk->directory = fd;
     if (object_of(fd, object) < 0)
         return -1;
-    if ((object->uid != 0 && !uid_stands_for_unmapped(object->uid)) || object->mode & (S_IWGRP | S_IWOTH))
-        distrust(walk);
+    is_roots = uid_is_roots(object->uid);
+    if (is_roots <= 0 || object->mode & (S_IWGRP | S_IWOTH))
+        distrust(walk, is_roots < 0 ? errno : 0);
     if (array_reserve(&walker->walked, &walker->walked_capacity, walker->walked_count,
                       sizeof *walker->walked) < 0)
         return -1;

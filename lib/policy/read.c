@@ -11,22 +11,30 @@ static int refuse(char *reason, size_t size, int error, const char *text)
     return error;
 }
 
-/* Root's, as far as this user namespace can tell. */
-static bool is_roots(uid_t uid)
+static int refuse_owner(int is_roots, char *reason, size_t size)
 {
-    return uid == 0 || uid_stands_for_unmapped(uid);
+    int failure = errno;
+
+    if (is_roots == 0)
+        return refuse(reason, size, EPERM,
+                      "it belongs to another user; a policy must be root's or the caller's own (chown root "
+                      "FILE)");
+    snprintf(reason, size, "whether it is root's cannot be told: /proc: %s", strerror(failure));
+    return failure;
 }
 
 static int judge(const struct stat *status, char *reason, size_t size)
 {
+    int is_roots = 1;
+
     if (S_ISDIR(status->st_mode))
         return refuse(reason, size, EISDIR, "it is a directory, not a regular file");
     if (!S_ISREG(status->st_mode))
         return refuse(reason, size, EINVAL, "it is not a regular file");
-    if (status->st_uid != getuid() && !is_roots(status->st_uid))
-        return refuse(reason, size, EPERM,
-                      "it belongs to another user; a policy must be root's or the caller's own (chown root "
-                      "FILE)");
+    if (status->st_uid != getuid())
+        is_roots = uid_is_roots(status->st_uid);
+    if (is_roots <= 0)
+        return refuse_owner(is_roots, reason, size);
     if (status->st_mode & (S_IWGRP | S_IWOTH))
         return refuse(reason, size, EPERM,
                       "others may write it; a policy must be writable by its owner alone (chmod go-w FILE)");

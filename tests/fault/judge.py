@@ -6,6 +6,7 @@ import errno
 import functools
 import json
 import os
+import resource
 import signal
 import subprocess
 from pathlib import Path
@@ -31,7 +32,8 @@ SAYING = {*WRITES, "rt_sigaction"}  # what writing takes: where one of these fai
 
 # Refusals that do not tell the errno, but what it means.
 SAID_OTHERWISE = {
-    "mmap": ("Out of memory",),
+    "mmap": ("Out of memory", "cannot allocate TLS"),  # the latter is the dynamic loader's, as is what it says of arch_prctl(2)
+    "arch_prctl": ("cannot set up thread-local storage",),
     "fcntl": ("it is not open", "close_range is accepted without effect"),
     "ioctl": ("is accepted but not there",),
     "prctl": ("is accepted but not there",),
@@ -55,9 +57,19 @@ def is_named(launch):
     """Whether the refusal tells the errno, by its text or, as the messages of Landlock do, its name."""
     value = launch.plan.value
     texts = (error_texts()[value], f"({errno.errorcode[value]})", *SAID_OTHERWISE.get(launch.plan.name, ()), LOADER,
-             *(["(EOPNOTSUPP)"] if value == errno.EOPNOTSUPP else []),
-             *([os.strerror(value)] if launch.plan.process else []))  # the helper has this C library
+             *(["(EOPNOTSUPP)"] if value == errno.EOPNOTSUPP else []), *(texts_of_helper(launch.plan) if launch.plan.process else []))
     return any(text in launch.err + launch.status for text in texts)
+
+
+def texts_of_helper(plan):
+    """It has this C library, whose statx(3) does without the call where that is missing; its loader dies without its first memory."""
+    yield os.strerror(plan.value)
+    if (plan.name, plan.value) == ("statx", errno.ENOSYS):
+        yield os.strerror(errno.EINVAL)
+    if plan.value == errno.ENOENT:
+        yield "/proc is missing"
+    if (plan.name, plan.call) == ("mmap", 0):
+        yield f"killed by signal {int(signal.SIGSEGV)}"
 
 
 def is_stricter(told, expected):
@@ -125,10 +137,18 @@ class Judge:
 
     @staticmethod
     def may_be_killed(launch):
-        """By the signal that was sent; by the C library before main() (BEFORE_MAIN); by the kernel, to which a limit leaves no room."""
-        return (launch.plan.kind == "signal" and launch.code == -launch.plan.value) or \
-            (launch.plan.name in BEFORE_MAIN and launch.plan.call == 0 and launch.code == -signal.SIGSEGV and not launch.status) or \
-            (launch.plan.kind == "limit" and not launch.err and not launch.status and -launch.code in (signal.SIGKILL, signal.SIGSEGV))
+        """By the signal that was sent; by the kernel, to which a limit leaves no room or, at any moment, no time; by the C library
+        before main() (BEFORE_MAIN)."""
+        plan, number = launch.plan, -launch.code
+        if plan.kind == "signal":
+            return number == plan.value
+        if (plan.kind, plan.call) == ("limit", resource.RLIMIT_CPU):
+            return number in (signal.SIGKILL, signal.SIGXCPU)
+        if launch.status:
+            return False
+        if plan.kind == "limit":
+            return number in (signal.SIGKILL, signal.SIGSEGV) and not launch.err
+        return plan.name in BEFORE_MAIN and plan.call == 0 and number == signal.SIGSEGV
 
     def faults_of_start(self, launch):
         facts, rights = launch.told()

@@ -433,8 +433,10 @@ static void an_incomplete_id_range_is_none(void **state)
 static void a_user_that_this_namespace_maps_stands_for_nobody_else(void **state)
 {
     (void)state;
-    assert_false(uid_stands_for_unmapped(getuid()));
-    assert_false(uid_stands_for_unmapped(1));
+    assert_int_equal(uid_stands_for_unmapped(getuid()), 0);
+    assert_int_equal(uid_stands_for_unmapped(1), 0);
+    assert_int_equal(uid_is_roots(1), 0);
+    assert_int_equal(uid_is_roots(0), 1);
 }
 
 enum { TOLD = 0, NOT_TOLD = 1, NO_NAMESPACE = 77, OVERFLOW_UID = 65534, NUMBER_SIZE = 64 };
@@ -447,12 +449,13 @@ static int judge_in_namespace(unsigned inside)
 
     if (unshare(CLONE_NEWUSER) < 0)
         return NO_NAMESPACE;
-    if (!uid_stands_for_unmapped(OVERFLOW_UID) || uid_stands_for_unmapped(0))
+    if (uid_stands_for_unmapped(OVERFLOW_UID) != 1 || uid_is_roots(OVERFLOW_UID) != 1 ||
+        uid_stands_for_unmapped(0) != 0)
         return NOT_TOLD;
     fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, map, (size_t)length) != length || close(fd) < 0)
         return NO_NAMESPACE;
-    if (uid_stands_for_unmapped(OVERFLOW_UID) != (inside != OVERFLOW_UID) || uid_stands_for_unmapped(0))
+    if (uid_stands_for_unmapped(OVERFLOW_UID) != (inside != OVERFLOW_UID) || uid_stands_for_unmapped(0) != 0)
         return NOT_TOLD;
     return TOLD;
 }
