@@ -117,16 +117,16 @@ static int add_directory(struct launch *launch, const char *path, const char *wh
                       getuid());
 }
 
-/* Whether /proc/self/fd leads from a descriptor to what the program could not reach: a file that it could now truncate, a directory
+/* 1, 0, or -1 and errno: whether /proc/self/fd leads from a descriptor to what the program could not reach: a file that it could now truncate, a directory
  * and all that is below and above it, a socket that it could connect to. A file that is open for writing can be truncated as it is. */
-static bool must_be_listed(int fd)
+static int must_be_listed(int fd)
 {
     struct stat status;
     struct statvfs system;
     int flags = fcntl(fd, F_GETFL);
 
     if (flags < 0 || fstat(fd, &status) < 0)
-        return errno != EBADF;
+        return errno == EBADF ? 0 : -1;
     if (S_ISDIR(status.st_mode))
         return true;
     if (S_ISSOCK(status.st_mode))
@@ -135,16 +135,24 @@ static bool must_be_listed(int fd)
            !(fstatvfs(fd, &system) == 0 && system.f_flag & ST_RDONLY);
 }
 
+static int add_descriptor(struct launch *launch, int fd, const char *what, struct error *error)
+{
+    int must = must_be_listed(fd);
+
+    if (must < 0)
+        return system_error(error, what);
+    return must ? add_held(launch, fd, what, error) : 0;
+}
+
 static int add_descriptors(struct launch *launch, struct error *error)
 {
     static const char *const streams[] = {"standard input", "standard output", "standard error"};
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (must_be_listed(fd) && add_held(launch, fd, streams[fd], error) < 0)
+        if (add_descriptor(launch, fd, streams[fd], error) < 0)
             return -1;
     for (size_t i = 0; i < launch->request->pass_fd_count; i++)
-        if (must_be_listed(launch->request->pass_fds[i]) &&
-            add_held(launch, launch->request->pass_fds[i], "a file passed with --pass-fd", error) < 0)
+        if (add_descriptor(launch, launch->request->pass_fds[i], "a file passed with --pass-fd", error) < 0)
             return -1;
     return 0;
 }

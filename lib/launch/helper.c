@@ -156,8 +156,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Whether `fd` became readable, or its other side was closed, in time. */
-static bool wait_for(int fd, int64_t deadline)
+/* NULL when `fd` is readable, or its other side closed; else why it is not waited for any longer. */
+static const char *wait_for(int fd, int64_t deadline)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     int count;
@@ -167,7 +167,9 @@ static bool wait_for(int fd, int64_t deadline)
 
         count = poll(&poll_fd, 1, left > 0 ? (int)left : 0);
     } while (count < 0 && errno == EINTR);
-    return count > 0;
+    if (count < 0)
+        return strerror(errno);
+    return count ? NULL : too_slow;
 }
 
 /* Reads all that the helper writes. NULL, or why it could not be. */
@@ -178,10 +180,12 @@ static const char *read_output(int fd, int64_t deadline, struct helper_answer *a
     ssize_t count;
 
     do {
+        const char *fault = wait_for(fd, deadline);
+
+        if (fault)
+            return fault;
         if (array_reserve(&answer->bytes, &capacity, answer->size + PART, 1) < 0)
             return "out of memory";
-        if (!wait_for(fd, deadline))
-            return too_slow;
         count = read(fd, answer->bytes + answer->size, PART);
         if (count < 0 && errno != EINTR)
             return strerror(errno);
@@ -192,8 +196,10 @@ static const char *read_output(int fd, int64_t deadline, struct helper_answer *a
 
 static const char *wait_for_end(pid_t child, int handle, int64_t deadline, struct helper_answer *answer)
 {
-    if (!wait_for(handle, deadline))
-        return too_slow;
+    const char *fault = wait_for(handle, deadline);
+
+    if (fault)
+        return fault;
     return waitpid(child, &answer->status, __WALL) == child ? NULL : strerror(errno);
 }
 
@@ -203,7 +209,7 @@ static void end_child(pid_t child, int handle)
     enum { GRACE_MS = 1000 };
 
     kill(child, SIGKILL);
-    if (handle < 0 || wait_for(handle, now_ms() + GRACE_MS))
+    if (handle < 0 || !wait_for(handle, now_ms() + GRACE_MS))
         waitpid(child, NULL, __WALL);
 }
 
@@ -228,9 +234,14 @@ static int attend(pid_t child, int output, int complaints, struct helper_answer 
 {
     auto_close int handle = (int)syscall(SYS_pidfd_open, child, 0);
     int64_t deadline = now_ms() + HELPER_DEADLINE_MS;
-    const char *fault =
-        handle < 0 ? "cannot be waited for (pidfd_open)" : read_output(output, deadline, answer);
+    const char *fault;
 
+    if (handle < 0) {
+        error_set(error, LAUNCH_CONTAINER, "container: " CHECK_CONTAINER ": pidfd_open: %s", strerror(errno));
+        end_child(child, handle);
+        return -1;
+    }
+    fault = read_output(output, deadline, answer);
     if (!fault)
         fault = wait_for_end(child, handle, deadline, answer);
     if (fault) {

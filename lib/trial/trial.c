@@ -9,10 +9,11 @@
 #include <time.h>
 
 enum {
-    DEADLINE_S = 60,  /* for the attempts of one batch: one may wait for a file system that does not answer */
-    MOST_PATHS = 64,  /* in a batch, where there are descriptors for it */
-    PATHS_NEED = 4,   /* descriptors each */
-    OTHERS_NEED = 16, /* descriptors, beside those of the batch */
+    DEADLINE_S =
+        60, /* "a minute", for the attempts of one batch: one may wait for a file system that does not answer */
+    MOST_PATHS = 64,   /* in a batch, where there are descriptors for it */
+    PATHS_NEED = 4,    /* descriptors each */
+    OTHERS_NEED = 16,  /* descriptors, beside those of the batch */
     MOST_PORTS = 65536 /* in a batch: they hold none */
 };
 
@@ -108,36 +109,52 @@ static time_t seconds(void)
     return now.tv_sec;
 }
 
-/* Waits for the child. One that takes too long is killed; so it is when a signal is to end this process, which is held back until
- * what was made is removed again. */
-static int wait_for(const struct run *run, pid_t child, int *status)
+/* NULL when the child has ended, or why it is not waited for any longer; `signal`: the one that is to end this process, or 0. */
+static const char *wait_in_time(const struct run *run, pid_t child, int *status, int *signal)
 {
     time_t deadline = seconds() + DEADLINE_S;
-    int signal = SIGCHLD;
 
-    while (signal == SIGCHLD || (signal < 0 && errno == EINTR)) {
+    for (*signal = 0;;) {
         struct timespec most = {.tv_sec = deadline - seconds()};
+        pid_t ended = waitpid(child, status, WNOHANG);
+        int received;
 
-        if (waitpid(child, status, WNOHANG) == child)
-            return 0;
+        if (ended)
+            return ended == child ? NULL : strerror(errno);
         if (most.tv_sec <= 0)
-            break;
-        signal = sigtimedwait(&run->held, NULL, &most);
+            return "it took longer than a minute";
+        received = sigtimedwait(&run->held, NULL, &most);
+        if (received > 0 && received != SIGCHLD) {
+            *signal = received;
+            return "ended by a signal";
+        }
+        if (received < 0 && errno != EINTR && errno != EAGAIN)
+            return strerror(errno);
     }
-    kill(child, SIGKILL);
-    waitpid(child, status, 0);
-    if (signal > 0 && signal != SIGCHLD)
-        raise(signal);
-    return -1;
 }
 
-static int judge_child(int waited, int status, const char *what, struct error *error)
+/* Waits for the child. One that takes too long is killed; so it is when a signal is to end this process, which is held back until
+ * what was made is removed again. NULL, or what was wrong. */
+static const char *wait_for(const struct run *run, pid_t child, int *status)
 {
-    if (waited == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    int signal;
+    const char *fault = wait_in_time(run, child, status, &signal);
+
+    if (fault) {
+        kill(child, SIGKILL);
+        waitpid(child, status, 0);
+    }
+    if (signal)
+        raise(signal);
+    return fault;
+}
+
+static int judge_child(const char *fault, int status, const char *what, struct error *error)
+{
+    if (fault)
+        return error_set(error, LAUNCH_SYSTEM, "%s: %s", what, fault);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    if (waited < 0)
-        return error_set(error, LAUNCH_SYSTEM, "%s: ended by a signal, or it took longer than %d s", what,
-                         DEADLINE_S);
     if (WIFSIGNALED(status))
         return error_set(error, LAUNCH_SYSTEM, "%s: ended by signal %d", what, WTERMSIG(status));
     return error_set(error, LAUNCH_SYSTEM, "%s: the restriction failed", what);
@@ -146,7 +163,7 @@ static int judge_child(int waited, int status, const char *what, struct error *e
 static int run_child(struct run *run, bool is_inside, struct error *error)
 {
     const char *what = is_inside ? "trying inside the restriction" : "trying outside of the restriction";
-    int status = 0, waited;
+    int status = 0;
     pid_t child;
 
     fflush(NULL);
@@ -157,8 +174,7 @@ static int run_child(struct run *run, bool is_inside, struct error *error)
         sigprocmask(SIG_SETMASK, &run->before, NULL);
         attempt_batch(run, is_inside);
     }
-    waited = wait_for(run, child, &status);
-    return judge_child(waited, status, what, error);
+    return judge_child(wait_for(run, child, &status), status, what, error);
 }
 
 /* ---- A batch ---- */
@@ -232,42 +248,44 @@ static size_t batch_size(const struct run *run, size_t first, size_t count)
     return size;
 }
 
-static bool must_end(const struct run *run)
+/* 0 to go on, or -1 and `error`. */
+static int meet_signals(const struct run *run, struct error *error)
 {
     sigset_t pending;
 
-    sigpending(&pending);
+    if (sigpending(&pending) < 0)
+        return error_set(error, LAUNCH_SYSTEM, "trying: signals: %s", strerror(errno));
     for (size_t i = 0; i < array_size(ending_signals); i++)
         if (sigismember(&run->held, ending_signals[i]) && sigismember(&pending, ending_signals[i]))
-            return true;
-    return false;
+            return error_set(error, LAUNCH_SYSTEM, "trying: ended by a signal");
+    return 0;
 }
 
 static int run_batches(struct run *run, size_t count, struct error *error)
 {
     for (run->first = 0; run->first < count; run->first += run->count) {
         run->count = batch_size(run, run->first, count);
-        if (run_batch(run, error) < 0)
+        if (run_batch(run, error) < 0 || meet_signals(run, error) < 0)
             return -1;
-        if (must_end(run))
-            return error_set(error, LAUNCH_SYSTEM, "trying: ended by a signal");
     }
     return 0;
 }
 
 /* ---- The whole ---- */
 
-/* Those that are ignored stay so. */
-static void hold_signals(struct run *run)
+/* Those that are ignored stay so. 0, or -1 and errno. */
+static int hold_signals(struct run *run)
 {
     struct sigaction action;
 
     sigemptyset(&run->held);
     sigaddset(&run->held, SIGCHLD);
     for (size_t i = 0; i < array_size(ending_signals); i++)
-        if (sigaction(ending_signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        if (sigaction(ending_signals[i], NULL, &action) < 0)
+            return -1;
+        else if (action.sa_handler != SIG_IGN)
             sigaddset(&run->held, ending_signals[i]);
-    sigprocmask(SIG_BLOCK, &run->held, &run->before);
+    return sigprocmask(SIG_BLOCK, &run->held, &run->before);
 }
 
 static int run_held(struct run *run, size_t count, struct error *error)
@@ -275,8 +293,9 @@ static int run_held(struct run *run, size_t count, struct error *error)
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     int result;
 
-    sigaction(SIGCHLD, &standard, &before); /* one that is ignored would let no child be waited for */
-    hold_signals(run);
+    /* one that is ignored would let no child be waited for */
+    if (sigaction(SIGCHLD, &standard, &before) < 0 || hold_signals(run) < 0)
+        return error_set(error, LAUNCH_SYSTEM, "trying: signals: %s", strerror(errno));
     result = run_batches(run, count, error);
     sigprocmask(SIG_SETMASK, &run->before, NULL);
     sigaction(SIGCHLD, &before, NULL);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FIRST_OWN = 100, MOST_PROCESSES = 8 };
+enum { FIRST_OWN = 100, MOST_PROCESSES = 32 };
 enum stream { OUT, ERROR, STATUS, REPORT, STREAMS };
 enum kind { NONE, RECORD, ERRNO, LIE, SHORT, SIGNAL, LAST_OF_CALLS = SIGNAL, LIMIT, MEMORY };
 
