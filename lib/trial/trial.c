@@ -163,6 +163,7 @@ static int judge_child(const char *fault, int status, const char *what, struct e
 static int run_child(struct run *run, bool is_inside, struct error *error)
 {
     const char *what = is_inside ? "trying inside the restriction" : "trying outside of the restriction";
+    const char *fault;
     int status = 0;
     pid_t child;
 
@@ -174,7 +175,8 @@ static int run_child(struct run *run, bool is_inside, struct error *error)
         sigprocmask(SIG_SETMASK, &run->before, NULL);
         attempt_batch(run, is_inside);
     }
-    return judge_child(wait_for(run, child, &status), status, what, error);
+    fault = wait_for(run, child, &status);
+    return judge_child(fault, status, what, error);
 }
 
 /* ---- A batch ---- */

@@ -177,18 +177,6 @@ static void an_array_that_gets_no_memory_stays_as_it_was(void **state)
     assert_int_equal(capacity, first);
 }
 
-static void whom_a_user_stands_for_cannot_be_told(void **state)
-{
-    int stands;
-
-    (void)state;
-    refuse(1, true);
-    stands = uid_stands_for_unmapped(65534);
-    refuse_no_more();
-    assert_int_equal(stands, -1);
-    assert_int_equal(errno, ENOMEM);
-}
-
 /* What text_write_line() makes of `text` when the allocation number `at` is refused, and all after it if `stays`. Whether one was. */
 static bool write_line(size_t at, bool stays, const char *text, char *written, size_t size)
 {
@@ -259,7 +247,6 @@ int main(void)
         cmocka_unit_test(diagnostics_say_that_memory_ran_out),
         cmocka_unit_test(a_file_is_not_read_without_memory),
         cmocka_unit_test(an_array_that_gets_no_memory_stays_as_it_was),
-        cmocka_unit_test(whom_a_user_stands_for_cannot_be_told),
         cmocka_unit_test(a_line_is_written_without_memory),
         cmocka_unit_test(a_text_that_lost_a_part_is_none),
     };
