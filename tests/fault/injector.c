@@ -140,11 +140,23 @@ static void take_streams(const struct scene *scene, const struct run *run)
         take_terminal(run->terminal_name, scene->terminal_count);
 }
 
+/* Whatever the tests were started by, in the background or by nohup(1), ignores. */
+static void take_no_signals(void)
+{
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static _Noreturn void become_command(const struct scene *scene, const struct run *run)
 {
     const struct plan *plan = &run->plan;
 
     take_streams(scene, run);
+    take_no_signals();
     trace(PTRACE_TRACEME, 0, 0, 0);
     raise(SIGSTOP);
     if (plan->kind == LIMIT &&
