@@ -187,8 +187,11 @@ int prepare_container(struct launch *launch, struct walker *walker, struct error
         error_set(error, LAUNCH_CONTAINER,
                   "container: %s, and the policy does not describe the container that would be checked",
                   cause(launch, text));
-        error_hint(error, "describe it (container uid, capabilities, read-only and writable: "
-                          "landlock-exec.policy(5)), or use a kernel of Linux 6.2 or newer");
+        error_hint(error,
+                   "describe it (container uid, capabilities, read-only and writable: "
+                   "landlock-exec.policy(5)), or %s",
+                   launch->abi > LAST_ABI_WITHOUT_TRUNCATE ? "leave 'container check always' out"
+                                                           : "use a kernel of Linux 6.2 or newer");
         return fault(launch, NULL, error);
     }
     launch->expectation.uid = container->uid;

@@ -120,7 +120,10 @@ class OtherAbis(SandboxTest):
         for abi in (1, 2):
             for outcome in (self.supervised("", self.attempt, abi=abi), self.launch("", self.attempt, options=["--max-abi", str(abi)])):
                 self.assert_refused(outcome, "container", f"container: Landlock ABI {abi} cannot stop truncation, {text}")
-        self.assert_refused(self.launch("container check always", self.attempt), "container", f"the policy says 'container check always', {text}")
+                self.assertIn("or use a kernel of Linux 6.2 or newer\n", outcome.err)
+        outcome = self.launch("container check always", self.attempt)
+        self.assert_refused(outcome, "container", f"the policy says 'container check always', {text}")
+        self.assertIn("or leave 'container check always' out\n", outcome.err)
 
     def test_broken_scopes(self):
         """RHEL 9.6 announces ABI 6 and answers EINVAL to scopes."""
