@@ -28,15 +28,19 @@ def run():
         lines = text.splitlines(keepends=True)
         linecache.cache[name] = (len(text), None, lines, name)
 
-    def show_errors_of_the_code_only():
-        """An uncaught exception is shown without this script's frames, by the code's own hook if it has set one."""
-        # Imported now: later, it would undo Python's note that a KeyboardInterrupt ends it by SIGINT. Not from the working
-        # directory: a traceback.py there is the code's.
-        path, sys.path = sys.path, sys.path[1:]
+    def with_library_alone(act):
+        """Not with modules of the working directory: a traceback.py there is the code's."""
+        path = sys.path
+        sys.path = [entry for entry in path if entry not in ("", folder)]
         try:
-            import traceback
+            return act()
         finally:
             sys.path = path
+
+    def show_errors_of_the_code_only():
+        """An uncaught exception is shown without this script's frames, by the code's own hook if it has set one."""
+        # Imported now: later, it would undo Python's note that a KeyboardInterrupt ends it by SIGINT.
+        traceback = with_library_alone(lambda: __import__("traceback"))
         code_hook = sys.excepthook
 
         def hook(kind, error, trace):
@@ -44,8 +48,7 @@ def run():
                 trace = trace.tb_next
             error.__traceback__ = trace
             if code_hook is sys.__excepthook__:
-                sys.path = sys.path[1:]  # it imports more as it prints
-                traceback.print_exception(kind, error, trace)
+                with_library_alone(lambda: traceback.print_exception(kind, error, trace))  # it imports more as it prints
             else:
                 code_hook(kind, error, trace)
 
@@ -61,7 +64,7 @@ def run():
         return main
 
     close_pipe()
-    sys.path[0] = os.getcwd()
+    folder = sys.path[0] = os.getcwd()
     sys.argv[0] = "-"
     source = sys.stdin.buffer.read()
     main = clean_main()

@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+import sys
 
 from harness import ORDINARY, PYTHON, SOURCE, InterpreterTest, as_user
 
@@ -205,13 +206,23 @@ if __name__ == "__main__":
         self.assertEqual((outcome.code, outcome.out, outcome.err), (0, expected, ""))
 
     def test_modules_of_the_code_do_not_reach_the_bootstrap(self):
-        """A file named like a module of the library is the code's, when the bootstrap shows an error too."""
+        """A file named like a module of the library, whichever, is the code's, when the bootstrap shows an error too."""
         chat = self.chat()
-        for name in ("traceback", "linecache", "textwrap", "contextlib", "builtins", "os", "collections"):
+        for name in sys.stdlib_module_names:
             self.make(f"sandbox/{name}.py", "print('shadow')\n")
-        outcome = self.python("1/0", define=chat)
-        self.assertEqual((outcome.code, outcome.out), (1, ""))
-        self.assertTrue(outcome.err.endswith("ZeroDivisionError: division by zero\n"), outcome.err)
+        for code, last in (("1/0", "ZeroDivisionError: division by zero"), ("def", "SyntaxError: invalid syntax"), ("undefinedd", None),
+                           ("raise ExceptionGroup('g', [ValueError(1)])", None), ("(1 +\n 1/0)", None)):
+            outcome = self.python(code, define=chat)
+            self.assertEqual((outcome.code, outcome.out), (1, ""), outcome)
+            self.assertTrue(outcome.err.endswith(f"{last}\n") or not last, outcome.err)
+            self.assertIn('File "<stdin>"', outcome.err)
+
+    def test_the_code_finds_its_modules_after_an_error(self):
+        """What it runs at its end, and is not yet imported, too."""
+        chat = self.chat()
+        self.make("sandbox/helper.py", HELPER)
+        outcome = self.python("import atexit\n@atexit.register\ndef end():\n    import helper\n    print(helper.square(3))\n1/0", define=chat)
+        self.assertEqual((outcome.code, outcome.out), (1, "9\n"), outcome)
 
     def test_without_the_launcher(self):
         """Started by its own name, as an administrator may try it."""

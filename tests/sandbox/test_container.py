@@ -191,6 +191,13 @@ class Departures(BubblewrapTest):
                 outcome = self.launch(self.describe, *self.operations("list /"), uid=0, options=OLD[1], wrapper=wrapper)
                 self.assert_found(outcome, f"{point} {ANOTHER}{kind}, source {source_name}, root /)")
 
+    def test_a_user_of_many_groups(self):
+        """The capabilities stand behind them in /proc/PID/status."""
+        groups = ",".join(map(str, range(1, 10001)))
+        outcome = self.launch(self.describe, *self.operations("list /"), uid=0, options=OLD[1], wrapper=(
+            "/usr/bin/setpriv", "--reuid", str(ORDINARY), "--regid", str(ORDINARY), "--groups", groups, *self.bubblewrap()))
+        self.assert_checked(outcome, "EACCES\n")
+
     def test_dev_of_another_kind(self):
         self.make_folder("dev")
         for name in ("null", "zero", "urandom"):

@@ -94,6 +94,20 @@ class PlantedLinks(SandboxTest):
                 self.assert_crosses(f"allow create,write {sandbox}\nallow read {path}", path.parent, uid=0,
                                     wrapper=self.namespace(f"mount --bind {source} {mounted}"))
 
+    def test_a_mount_below_another_name_for_what_the_policy_opens(self):
+        """By that name the program can create in what is mounted there, too."""
+        need_root()
+        sandbox = self.make_folder("root-sandbox")
+        self.make_folder("root-sandbox/sub")
+        mounted, inner, deeper = (self.make_folder(name) for name in ("mounted", "inner", "inner/deeper"))
+        for folder in (inner, deeper):
+            (folder / "link").symlink_to(self.secret)
+            policy = f"allow create,write {sandbox}\nallow read {folder}/link"
+            mounts = f"mount --bind {sandbox} {mounted}"
+            with self.subTest(folder.name):
+                self.assertEqual(self.attempts(policy, ["list", self.secret], uid=0, wrapper=self.namespace(mounts)), ["OK"])
+                self.assert_crosses(policy, folder, uid=0, wrapper=self.namespace(f"{mounts}; mount --bind {inner} {mounted}/sub"))
+
     @staticmethod
     def namespace(commands):
         """In a mount namespace of its own, where what is mounted goes with it."""

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import termios
 
-from harness import ABI, ORDINARY, PYTHON, USERS, SandboxTest, as_user, need_root, said
+from harness import ABI, ORDINARY, PYTHON, USERS, SandboxTest, as_user, launcher_environment, need_root, said
 
 SHELL = "allow execute,read /usr /bin /lib -/lib64\nallow read /proc\nallow read_file,write_file,truncate /dev/null\n"
 
@@ -291,6 +291,28 @@ class Signals(SandboxTest):
     def test_the_programs_death_is_its_own(self):
         for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGPIPE, signal.SIGUSR1):
             self.assertEqual(self.launch(SHELL, "/bin/sh", "-c", f"kill -{int(number)} $$").code, -number)
+
+
+class WorkingDirectory(SandboxTest):
+    # A child that shares the working directory and the umask: clone(2) with CLONE_FS.
+    sharing = """if True:
+        import ctypes, os, signal, sys
+        CLONE_FS, NUMBER = 0x200, {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+        child = ctypes.CDLL(None).syscall(NUMBER, CLONE_FS | signal.SIGCHLD, 0, 0, 0, 0)
+        if child == 0:
+            os.execv(sys.argv[1], sys.argv[1:])
+        status = os.waitpid(child, 0)[1]
+        print(status, os.getcwd(), os.umask(0))
+        """
+
+    def test_one_that_is_shared(self):
+        """The program changes its own alone."""
+        program = ["/bin/sh", "-c", "cd /usr; umask 0"]
+        command = [PYTHON, "-ISc", self.sharing]
+        answers = [subprocess.run([os.fspath(word) for word in (*command, *launcher, *program)], stdout=subprocess.PIPE, check=True, cwd="/",
+                                  umask=0o27, env=launcher_environment()).stdout
+                   for launcher in ((), (self.launcher, "--policy", self.policy(SHELL), "--"))]
+        self.assertEqual(answers, [b"0 /usr 0\n", b"0 / 23\n"])
 
 
 class ExitStatus(SandboxTest):

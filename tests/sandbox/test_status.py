@@ -1,9 +1,10 @@
 """The status line: valid JSON in one line whatever is named, and all that the launcher says where it is on standard error."""
 
 import json
+import shutil
 import subprocess
 
-from harness import ABI, ORDINARY, USERS, SandboxTest, as_user, launcher_environment, said
+from harness import ABI, ORDINARY, OTHER, USERS, SandboxTest, as_user, launcher_environment, need_root, said
 
 KEYS = {"event", "reason", "message", "hint", "abi", "max_abi", "kernel_abi", "uid", "not_enforced", "not_granted", "unrestricted",
         "container", "findings", "proof", "warnings"}
@@ -107,6 +108,17 @@ class StatusLine(SandboxTest):
         self.assertEqual((outcome.code, [line["event"] for line in outcome.lines]), (127, ["refused"]))
         code, _, err = self.raw("--status-fd", "2", "-p", self.policy(policy), "--", self.folder / "lost")
         self.assertEqual((code, self.one_line(err)["reason"]), (127, "program-not-found"))
+
+    def test_what_only_capabilities_reach_is_seen_beforehand(self):
+        """The program has none: its interpreter in a folder of another user's cannot be found by it, and --dry-run tells."""
+        need_root()
+        self.make_folder("private", 0o700, OTHER)
+        shutil.copy("/usr/bin/env", self.folder / "private" / "interpreter")
+        script = self.make("script", f"#!{self.folder}/private/interpreter\n", 0o755)
+        for options, text in (((), "and UID 0 must be able to reach and execute them"), (("--dry-run",), f"{self.folder}/private/interpreter")):
+            outcome = self.launch(f"allow execute,read {self.folder} /usr /lib -/lib64", script, uid=0, options=options, in_domain=True)
+            self.assert_refused(outcome, "program-not-executable", "Permission denied", text, code=126)
+            self.assertNotIn("the policy does not allow it", outcome.err)
 
     def test_a_failing_execution(self):
         """What only execve(2) can tell comes after the first line, as a second one."""
