@@ -117,8 +117,9 @@ static int add_directory(struct launch *launch, const char *path, const char *wh
                       getuid());
 }
 
-/* 1, 0, or -1 and errno: whether /proc/self/fd leads from a descriptor to what the program could not reach: a file that it could now truncate, a directory
- * and all that is below and above it, a socket that it could connect to. A file that is open for writing can be truncated as it is. */
+/* Whether /proc/self/fd leads from a descriptor to what the program could not reach: a file that it could now truncate, a directory
+ * and all that is below and above it, a socket that it could connect to. A file that is open for writing can be truncated as it is.
+ * 1, 0 (as of one that is not open), or -1 and errno. */
 static int must_be_listed(int fd)
 {
     struct stat status;

@@ -9,8 +9,7 @@
 #include <time.h>
 
 enum {
-    DEADLINE_S =
-        60, /* "a minute", for the attempts of one batch: one may wait for a file system that does not answer */
+    DEADLINE_S = 60,   /* of one batch: one may wait for a file system that does not answer */
     MOST_PATHS = 64,   /* in a batch, where there are descriptors for it */
     PATHS_NEED = 4,    /* descriptors each */
     OTHERS_NEED = 16,  /* descriptors, beside those of the batch */
@@ -122,7 +121,7 @@ static const char *wait_in_time(const struct run *run, pid_t child, int *status,
         if (ended)
             return ended == child ? NULL : strerror(errno);
         if (most.tv_sec <= 0)
-            return "it took longer than a minute";
+            return "it took longer than a minute"; /* DEADLINE_S */
         received = sigtimedwait(&run->held, NULL, &most);
         if (received > 0 && received != SIGCHLD) {
             *signal = received;
