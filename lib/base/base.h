@@ -107,6 +107,9 @@ int uid_stands_for_unmapped(uid_t uid);
 /* Likewise whether `uid` is root, as far as this user namespace can tell: 1, 0, or -1 and errno. */
 int uid_is_roots(uid_t uid);
 
+/* Likewise whether it is root or the real user ID of this process. */
+int uid_is_roots_or_own(uid_t uid);
+
 /* ---- Text ---- */
 
 /* A row of a table that gives the constants of an enumeration their names: for messages, JSON and the manual. */

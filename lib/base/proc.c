@@ -97,3 +97,8 @@ int uid_is_roots(uid_t uid)
 {
     return uid == 0 ? 1 : uid_stands_for_unmapped(uid);
 }
+
+int uid_is_roots_or_own(uid_t uid)
+{
+    return uid == getuid() ? 1 : uid_is_roots(uid);
+}

@@ -62,9 +62,10 @@ static int check_user(struct check *check, const struct status *status, struct e
         return -1;
     snprintf(wanted, sizeof wanted, "%u", expected);
     stands = uid_stands_for_unmapped(expected);
-    if (stands < 0)
-        return error_set(error, 1, "whom UID %s stands for cannot be told: /proc: %s", wanted,
-                         strerror(errno));
+    if (stands < 0) {
+        error_set(error, 1, "whom UID %s stands for cannot be told: /proc: %s", wanted, strerror(errno));
+        return error_hint(error, "mount /proc");
+    }
     if ((found[0] && find(check, REMEDY_USER, wanted, "the user is not UID %s but %s", wanted, found) < 0) ||
         (stands && find(check, REMEDY_USER, wanted,
                         "UID %s stands for any user that this user namespace does not map", wanted) < 0))

@@ -29,6 +29,15 @@ static int say_file(struct error *error, const char *why)
                              "writable by nobody else");
 }
 
+/* Of whose the file is. */
+static int say_no_proc(struct error *error)
+{
+    error_set(error, LAUNCH_CONTAINER,
+              "container: " CHECK_CONTAINER ": whether it is root's cannot be told: /proc: %s",
+              strerror(errno));
+    return error_hint(error, "mount /proc");
+}
+
 /* Of a system call that failed. */
 static int say_errno(struct error *error)
 {
@@ -45,18 +54,15 @@ static int open_helper(struct error *error)
 {
     auto_close int fd = openat(AT_FDCWD, CHECK_CONTAINER, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct object object;
-    int is_owned = 1;
+    int is_owned;
 
     if (fd < 0 || object_of(fd, &object) < 0)
         return say_file(error, strerror(errno));
     if (!S_ISREG(object.mode))
         return say_file(error, "is not a regular file");
-    if (object.uid != getuid())
-        is_owned = uid_is_roots(object.uid);
+    is_owned = uid_is_roots_or_own(object.uid);
     if (is_owned < 0)
-        return error_set(error, LAUNCH_CONTAINER,
-                         "container: " CHECK_CONTAINER ": whether it is root's cannot be told: /proc: %s",
-                         strerror(errno));
+        return say_no_proc(error);
     if (!is_owned)
         return say_file(error, "belongs to another user");
     if (object.mode & (S_IWGRP | S_IWOTH))
@@ -238,6 +244,8 @@ static int attend(pid_t child, int output, int complaints, struct helper_answer 
 
     if (handle < 0) {
         error_set(error, LAUNCH_CONTAINER, "container: " CHECK_CONTAINER ": pidfd_open: %s", strerror(errno));
+        error_hint(error, "a seccomp profile or an emulator keeps it from being waited for: allow "
+                          "pidfd_open");
         end_child(child, handle);
         return -1;
     }

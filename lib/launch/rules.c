@@ -269,7 +269,9 @@ int policy_grants(const struct launch *launch, const char *path, policy_rights r
         slash[slash == ancestor] = '\0';
     }
     errno = failure;
-    return rights ? -(failure != 0) : 1;
+    if (!rights)
+        return 1;
+    return failure ? -1 : 0;
 }
 
 bool launch_grants(const struct launch *launch, const char *path, policy_rights rights)

@@ -28,8 +28,8 @@ static int say_link(struct walk *walk, struct error *error)
     error_set(error, LAUNCH_PATH, "%s crosses a symbolic link in %s, which the program could have written",
               walk->path, walk->where);
     if (walk->doubt)
-        return error_hint(error, "whether %s is root's cannot be told: /proc: %s", walk->untrusted,
-                          strerror(walk->doubt));
+        return error_hint(error, "whether %s is root's cannot be told: /proc: %s (mount /proc)",
+                          walk->untrusted, strerror(walk->doubt));
     return error_hint(error,
                       "%s is not root's, or others may write it: name in the policy the path that the link "
                       "leads to (readlink -f shows it), or make every directory on the way root's and "

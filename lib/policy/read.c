@@ -11,30 +11,31 @@ static int refuse(char *reason, size_t size, int error, const char *text)
     return error;
 }
 
-static int refuse_owner(int is_roots, char *reason, size_t size)
+static int judge_owner(uid_t uid, char *reason, size_t size)
 {
-    int failure = errno;
+    int is_good = uid_is_roots_or_own(uid), failure = errno;
 
-    if (is_roots == 0)
+    if (is_good > 0)
+        return 0;
+    if (is_good == 0)
         return refuse(reason, size, EPERM,
                       "it belongs to another user; a policy must be root's or the caller's own (chown root "
                       "FILE)");
-    snprintf(reason, size, "whether it is root's cannot be told: /proc: %s", strerror(failure));
+    snprintf(reason, size, "whether it is root's cannot be told: /proc: %s (mount /proc)", strerror(failure));
     return failure;
 }
 
 static int judge(const struct stat *status, char *reason, size_t size)
 {
-    int is_roots = 1;
+    int fault;
 
     if (S_ISDIR(status->st_mode))
         return refuse(reason, size, EISDIR, "it is a directory, not a regular file");
     if (!S_ISREG(status->st_mode))
         return refuse(reason, size, EINVAL, "it is not a regular file");
-    if (status->st_uid != getuid())
-        is_roots = uid_is_roots(status->st_uid);
-    if (is_roots <= 0)
-        return refuse_owner(is_roots, reason, size);
+    fault = judge_owner(status->st_uid, reason, size);
+    if (fault)
+        return fault;
     if (status->st_mode & (S_IWGRP | S_IWOTH))
         return refuse(reason, size, EPERM,
                       "others may write it; a policy must be writable by its owner alone (chmod go-w FILE)");

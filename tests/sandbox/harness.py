@@ -67,6 +67,11 @@ def as_user(uid):
     return {"user": uid, "group": uid, "extra_groups": []} if IS_ROOT and uid else {}
 
 
+def in_many_groups():
+    """What makes root an ordinary user of 10,000 groups, and runs a command."""
+    return ("/usr/bin/setpriv", "--reuid", str(ORDINARY), "--regid", str(ORDINARY), "--groups", ",".join(map(str, range(1, 10001))))
+
+
 def wait_until(condition):
     """A moment at most."""
     deadline = time.monotonic() + 10

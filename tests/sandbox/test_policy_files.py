@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from harness import ORDINARY, OTHER, USERS, SandboxTest, need_root
+from harness import IS_SANITIZED, ORDINARY, OTHER, USERS, SandboxTest, need_root
 
 
 class Files(SandboxTest):
@@ -53,6 +53,14 @@ class Files(SandboxTest):
                         self.assert_ran(outcome)
                     else:
                         self.assert_refused(outcome, "policy", "it belongs to another user")
+
+    def test_an_owner_that_cannot_be_told(self):
+        """Without /proc nobody but root itself and the caller is known."""
+        need_root()
+        hide = ("/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", 'mount -t tmpfs none /proc; exec "$@"', "sh")
+        for owner in () if IS_SANITIZED else (OTHER, 65534):  # the sanitizers themselves need it
+            outcome = self.launch(self.policy("", owner=owner), self.attempt, uid=0, wrapper=hide)
+            self.assert_refused(outcome, "policy", "whether it is root's cannot be told: /proc: No such file or directory (mount /proc)")
 
     def test_unreadable(self):
         need_root()

@@ -1,17 +1,10 @@
 /* lib/base: text that cannot forge a line, errors as values, arrays that grow, small files. */
-#include "base/base.h"
+#include "child.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-
-#include <cmocka.h>
 
 /* ---- UTF-8 ---- */
 
@@ -437,27 +430,58 @@ static void a_user_that_this_namespace_maps_stands_for_nobody_else(void **state)
     assert_int_equal(uid_stands_for_unmapped(1), 0);
     assert_int_equal(uid_is_roots(1), 0);
     assert_int_equal(uid_is_roots(0), 1);
+    assert_int_equal(uid_is_roots_or_own(getuid()), 1);
+    assert_int_equal(uid_is_roots_or_own(1), 0);
 }
 
-enum { TOLD = 0, NOT_TOLD = 1, NO_NAMESPACE = 77, OVERFLOW_UID = 65534, NUMBER_SIZE = 64 };
+enum { NO_NAMESPACE = 77, OVERFLOW_UID = 65534, NUMBER_SIZE = 64 };
 
-/* In a user namespace of its own, which maps nobody at first, then `inside` alone. */
-static int judge_in_namespace(unsigned inside)
+static void enter_namespaces(int flags)
 {
-    char map[NUMBER_SIZE];
-    int length = snprintf(map, sizeof map, "%u %u 1\n", inside, geteuid()), fd;
+    if (unshare(flags) < 0)
+        _exit(NO_NAMESPACE);
+}
 
-    if (unshare(CLONE_NEWUSER) < 0)
-        return NO_NAMESPACE;
-    if (uid_stands_for_unmapped(OVERFLOW_UID) != 1 || uid_is_roots(OVERFLOW_UID) != 1 ||
-        uid_stands_for_unmapped(0) != 0)
-        return NOT_TOLD;
+/* In a user namespace of its own, which maps nobody at first, then *`context` alone. */
+static void judge_in_namespace(const void *context)
+{
+    const unsigned *inside = context;
+    char map[NUMBER_SIZE];
+    int length = snprintf(map, sizeof map, "%u %u 1\n", *inside, geteuid()), fd;
+
+    enter_namespaces(CLONE_NEWUSER);
+    must(uid_stands_for_unmapped(OVERFLOW_UID) == 1 && uid_is_roots(OVERFLOW_UID) == 1);
+    must(uid_stands_for_unmapped(0) == 0);
     fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, map, (size_t)length) != length || close(fd) < 0)
-        return NO_NAMESPACE;
-    if (uid_stands_for_unmapped(OVERFLOW_UID) != (inside != OVERFLOW_UID) || uid_stands_for_unmapped(0) != 0)
-        return NOT_TOLD;
-    return TOLD;
+    must(fd >= 0 && write(fd, map, (size_t)length) == length && close(fd) == 0);
+    must(uid_stands_for_unmapped(OVERFLOW_UID) == (*inside != OVERFLOW_UID));
+    must(uid_stands_for_unmapped(0) == 0);
+}
+
+/* Where something else is mounted on /proc. */
+static void judge_without_proc(const void *context)
+{
+    (void)context;
+    enter_namespaces(CLONE_NEWUSER | CLONE_NEWNS);
+    must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+    must(mount("tmpfs", "/proc", "tmpfs", 0, "") == 0);
+    must(uid_stands_for_unmapped(OVERFLOW_UID) == -1 && errno == ENOENT);
+    must(uid_is_roots(1) == -1 && uid_is_roots_or_own(1) == -1);
+    must(uid_is_roots(0) == 1 && uid_is_roots_or_own(getuid()) == 1);
+}
+
+static void judge_in_child(void (*judge)(const void *), const void *context)
+{
+    int status = run_child(judge, context);
+
+    need(!WIFEXITED(status) || WEXITSTATUS(status) != NO_NAMESPACE, "user namespace");
+    assert_int_equal(status, 0);
+}
+
+static void whom_a_user_stands_for_cannot_be_told_without_proc(void **state)
+{
+    (void)state;
+    judge_in_child(judge_without_proc, NULL);
 }
 
 static void the_overflow_user_stands_for_those_that_are_not_mapped(void **state)
@@ -468,18 +492,8 @@ static void the_overflow_user_stands_for_those_that_are_not_mapped(void **state)
     (void)state;
     assert_true(read_small_file("/proc/sys/kernel/overflowuid", overflow, sizeof overflow));
     assert_string_equal(overflow, "65534\n");
-    for (size_t i = 0; i < array_size(mapped); i++) {
-        pid_t child = fork();
-        int status;
-
-        if (child == 0)
-            _exit(judge_in_namespace(mapped[i]));
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        if (WEXITSTATUS(status) == NO_NAMESPACE)
-            skip();
-        assert_int_equal(WEXITSTATUS(status), TOLD);
-    }
+    for (size_t i = 0; i < array_size(mapped); i++)
+        judge_in_child(judge_in_namespace, &mapped[i]);
 }
 
 static void a_small_file_is_read_as_far_as_it_fits(void **state)
@@ -560,6 +574,7 @@ int main(void)
         cmocka_unit_test(id_ranges_are_taken_line_by_line),
         cmocka_unit_test(an_incomplete_id_range_is_none),
         cmocka_unit_test(a_user_that_this_namespace_maps_stands_for_nobody_else),
+        cmocka_unit_test(whom_a_user_stands_for_cannot_be_told_without_proc),
         cmocka_unit_test(the_overflow_user_stands_for_those_that_are_not_mapped),
         cmocka_unit_test(a_small_file_is_read_as_far_as_it_fits),
         cmocka_unit_test(a_file_that_cannot_be_read_is_no_small_file),

@@ -1,4 +1,5 @@
 /* Policies in real files: which are read, which are refused, and why. */
+#include "child.h"
 #include "policy_fixture.h"
 
 #include <fcntl.h>
@@ -313,10 +314,8 @@ static void a_file_of_another_user_is_refused(void **state)
     char path[LONG_PATH];
 
     write_file(folder, "file", "policy 1\n");
-    if (chown(in_folder(folder, "file", path), OTHER_USER, (gid_t)-1) < 0) {
-        print_message("skipped: it takes root to give a file to another user\n");
-        skip();
-    }
+    need(chown(in_folder(folder, "file", path), OTHER_USER, (gid_t)-1) == 0, "root, to give a file to "
+                                                                             "another user");
     assert_refused(folder, "file", EPERM, "it belongs to another user");
 }
 
