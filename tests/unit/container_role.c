@@ -3,6 +3,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,6 +77,15 @@ static int sleep_and_exit(char **arguments)
     return 0;
 }
 
+/* FILE: made once it waits */
+static int tell_and_wait(char **arguments)
+{
+    if (open(arguments[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0600) < 0)
+        return CANNOT_WRITE;
+    wait_for_ever();
+    return 0;
+}
+
 static int close_and_sleep(char **arguments)
 {
     (void)arguments;
@@ -127,11 +137,17 @@ static const struct {
     const char *name;
     int (*play)(char **arguments);
 } roles[] = {
-    {"got", tell_what_it_got},        {"say", say_and_exit},
-    {"signal", end_by_signal},        {"bytes", write_bytes},
-    {"sleep", sleep_and_exit},        {"close", close_and_sleep},
-    {"flood", write_for_ever},        {"complain-for-ever", complain_for_ever},
-    {"complain-much", complain_much}, {"grandchild", leave_a_grandchild},
+    {"got", tell_what_it_got},
+    {"say", say_and_exit},
+    {"signal", end_by_signal},
+    {"bytes", write_bytes},
+    {"sleep", sleep_and_exit},
+    {"tell", tell_and_wait},
+    {"close", close_and_sleep},
+    {"flood", write_for_ever},
+    {"complain-for-ever", complain_for_ever},
+    {"complain-much", complain_much},
+    {"grandchild", leave_a_grandchild},
 };
 
 int main(int count, char **arguments)
