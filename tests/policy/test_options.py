@@ -212,7 +212,7 @@ class Streams(CommandTest):
             if not part:
                 break
             shown += part
-        process.wait(timeout=60)
+        process.wait(timeout=120)
         os.close(master)
         return shown.decode()
 

@@ -564,7 +564,7 @@ class Traces(TestTest):
             taken = self.make(f"d/.landlock-policy.{process.pid}.{number}", "another's", owner=ORDINARY)
             self.assertTrue(taken.exists())
         before = snapshot(self.d)
-        out, _ = process.communicate(b"\n", timeout=30)
+        out, _ = process.communicate(b"\n", timeout=120)
         self.assertEqual(snapshot(self.d), before, out)
 
     def test_signals(self):
@@ -586,7 +586,7 @@ class Traces(TestTest):
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user(ORDINARY))
                 time.sleep(whole * when)
                 sends(process.pid, ending)
-                status = process.wait(timeout=60)
+                status = process.wait(timeout=120)
                 self.assertIn(status, (0, -ending))
                 cut_off += status == -ending
                 self.assertEqual(snapshot(self.folder), before, (when, ending))

@@ -69,7 +69,7 @@ class Podman(SandboxTest):
     @classmethod
     def run_podman(cls, *arguments):
         return subprocess.run([str(word) for word in (*cls.podman, *arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=60, check=False, env={**os.environ, "CONTAINERS_CONF": str(cls.configuration)})
+                              stderr=subprocess.PIPE, timeout=120, check=False, env={**os.environ, "CONTAINERS_CONF": str(cls.configuration)})
 
     @classmethod
     def run_container(cls, options, configuration, *command):

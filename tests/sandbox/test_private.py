@@ -185,7 +185,7 @@ class Refusals(SandboxTest):
         for source, rule, file, other in (("private", "/data", "/private/main.py", "/data/x/main.py"),
                                           ("private/sub", "/private", "/data/x/main.py", "/private/sub/main.py")):
             done = subprocess.run(["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", script, "sh", self.open,
-                                   self.launcher, source, rule, file, other], capture_output=True, text=True, timeout=30, check=False,
+                                   self.launcher, source, rule, file, other], capture_output=True, text=True, timeout=120, check=False,
                                   env=launcher_environment())
             self.assertEqual((done.returncode, done.stdout), (125, ""), done)
             self.assertIn("the root directory is not a mount", done.stderr)

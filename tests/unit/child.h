@@ -33,7 +33,7 @@ static inline pid_t start_child(void (*body)(const void *), const void *context)
 
     if (child == 0) {
         dup3(STDERR_FILENO, CHILD_REPORT_FD, O_CLOEXEC);
-        alarm(30);
+        alarm(120);
         body(context);
         _exit(0);
     }
