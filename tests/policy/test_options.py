@@ -7,7 +7,7 @@ import subprocess
 
 import schema
 from command import SUBCOMMANDS, CommandTest, is_safe
-from harness import SOURCE, launcher_environment
+from harness import PATIENCE, SOURCE, launcher_environment
 
 HELP_OF = {"check": ("--define", "--format", "--ignore", "--help", "--version"), "show": ("--define", "--max-abi", "--format", "--help", "--version"),
            "why": ("--define", "--max-abi", "--format", "--help", "--version"), "test": ("--define", "--max-abi", "--format", "--help", "--version"),
@@ -212,7 +212,7 @@ class Streams(CommandTest):
             if not part:
                 break
             shown += part
-        process.wait(timeout=120)
+        process.wait(timeout=PATIENCE)
         os.close(master)
         return shown.decode()
 

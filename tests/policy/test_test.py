@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 from command import COMMAND, CommandTest, is_safe, place
-from harness import ABI, IS_ROOT, ORDINARY, OTHER, USERS, BubblewrapTest, as_user, launcher_environment, need, need_root, wait_until
+from harness import (ABI, IS_ROOT, ORDINARY, OTHER, PATIENCE, USERS, BubblewrapTest, as_user, launcher_environment, need, need_root,
+                     wait_until)
 
 FILE_RIGHTS = ("execute", "write_file", "read_file", "read_dir", "remove_dir", "remove_file", "make_char", "make_dir", "make_reg", "make_sock",
                "make_fifo",
@@ -564,7 +565,7 @@ class Traces(TestTest):
             taken = self.make(f"d/.landlock-policy.{process.pid}.{number}", "another's", owner=ORDINARY)
             self.assertTrue(taken.exists())
         before = snapshot(self.d)
-        out, _ = process.communicate(b"\n", timeout=120)
+        out, _ = process.communicate(b"\n", timeout=PATIENCE)
         self.assertEqual(snapshot(self.d), before, out)
 
     def test_signals(self):
@@ -586,7 +587,7 @@ class Traces(TestTest):
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user(ORDINARY))
                 time.sleep(whole * when)
                 sends(process.pid, ending)
-                status = process.wait(timeout=120)
+                status = process.wait(timeout=PATIENCE)
                 self.assertIn(status, (0, -ending))
                 cut_off += status == -ending
                 self.assertEqual(snapshot(self.folder), before, (when, ending))

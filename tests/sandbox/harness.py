@@ -29,6 +29,7 @@ IS_ROOT = os.geteuid() == 0
 ORDINARY = 1000 if IS_ROOT else os.geteuid()
 USERS = (0, ORDINARY) if IS_ROOT else (ORDINARY,)
 OTHER = 54321  # a user who has nothing to do with it
+PATIENCE = 120  # seconds for one process: a busy machine needs a part of it
 
 PYTHON = "/usr/bin/python3"
 
@@ -191,7 +192,7 @@ class SandboxTest(unittest.TestCase):
         try:
             done = subprocess.run([os.fspath(word) for word in (*arguments, "--", *command)],
                                   env={**launcher_environment(in_domain), **(env or {})},
-                                  pass_fds=(*pass_fds, writing) if status else pass_fds, timeout=120, **as_user(uid),
+                                  pass_fds=(*pass_fds, writing) if status else pass_fds, timeout=PATIENCE, **as_user(uid),
                                   **self.streams(keywords), **keywords)
         finally:
             os.close(writing)

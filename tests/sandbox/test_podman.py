@@ -11,7 +11,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from harness import CHECK_CONTAINER, HELPER_FOLDER, IS_SANITIZED, SandboxTest, need, need_root, wait_until, words
+from harness import CHECK_CONTAINER, HELPER_FOLDER, IS_SANITIZED, PATIENCE, SandboxTest, need, need_root, wait_until, words
 
 # What makes the container. The keys are for those who leave something out or put something else in its place.
 SUPPLIED = {
@@ -69,7 +69,7 @@ class Podman(SandboxTest):
     @classmethod
     def run_podman(cls, *arguments):
         return subprocess.run([str(word) for word in (*cls.podman, *arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=120, check=False, env={**os.environ, "CONTAINERS_CONF": str(cls.configuration)})
+                              stderr=subprocess.PIPE, timeout=PATIENCE, check=False, env={**os.environ, "CONTAINERS_CONF": str(cls.configuration)})
 
     @classmethod
     def run_container(cls, options, configuration, *command):

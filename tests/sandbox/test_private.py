@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from harness import OTHER, USERS, SandboxTest, as_user, launcher_environment, need_root
+from harness import OTHER, PATIENCE, USERS, SandboxTest, as_user, launcher_environment, need_root
 
 CAT = "allow execute,read /usr /bin /lib -/lib64\nallow read /proc\n"
 PIPE_SIZE = 65536
@@ -185,7 +185,7 @@ class Refusals(SandboxTest):
         for source, rule, file, other in (("private", "/data", "/private/main.py", "/data/x/main.py"),
                                           ("private/sub", "/private", "/data/x/main.py", "/private/sub/main.py")):
             done = subprocess.run(["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", script, "sh", self.open,
-                                   self.launcher, source, rule, file, other], capture_output=True, text=True, timeout=120, check=False,
+                                   self.launcher, source, rule, file, other], capture_output=True, text=True, timeout=PATIENCE, check=False,
                                   env=launcher_environment())
             self.assertEqual((done.returncode, done.stdout), (125, ""), done)
             self.assertIn("the root directory is not a mount", done.stderr)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import termios
 
-from harness import ABI, ORDINARY, PYTHON, USERS, SandboxTest, as_user, launcher_environment, need_root, said
+from harness import ABI, ORDINARY, PATIENCE, PYTHON, USERS, SandboxTest, as_user, launcher_environment, need_root, said
 
 SHELL = "allow execute,read /usr /bin /lib -/lib64\nallow read /proc\nallow read_file,write_file,truncate /dev/null\n"
 
@@ -71,7 +71,7 @@ class Descriptors(SandboxTest):
             report = f"for fd in 0 1 2; do readlink /proc/self/fd/$fd; done > {out}"
             policy = self.policy(f"{SHELL}\nallow write {out}")
             done = subprocess.run(["/bin/sh", "-c", f'exec "$@" {words}', "sh", self.launcher, "-p", policy, "--", "/bin/sh", "-c", report],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
             links = out.read_text().split()
             self.assertEqual((done.returncode, [fd for fd, link in enumerate(links) if link == "/dev/null" and fd != 1]),
                              (0, [fd for fd in closed if fd != 1]), (closed, done, links))
@@ -82,7 +82,7 @@ class Descriptors(SandboxTest):
         false = self.make("false", "", 0o666)
         done = subprocess.run(["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec",
                                f'mount --bind {false} /dev/null; exec "$@" >&-', "sh", self.launcher, "-p", self.policy(""), "--",
-                               self.attempt], stderr=subprocess.PIPE, timeout=120, check=False)
+                               self.attempt], stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
         self.assertEqual((done.returncode, false.read_text()), (125, ""), done)
         self.assertIn(b"descriptor 1 is closed and /dev/null cannot stand in for it", done.stderr)
 
@@ -212,7 +212,7 @@ class Terminals(SandboxTest):
             fcntl.ioctl(files[0] if 0 in streams else slave, termios.TIOCSCTTY, 0)
         try:
             done = subprocess.run([os.fspath(word) for word in command], stdin=files[0], stdout=files[1], stderr=files[2],
-                                  preexec_fn=control, timeout=120, **as_user(ORDINARY))
+                                  preexec_fn=control, timeout=PATIENCE, **as_user(ORDINARY))
             written = b""
             fcntl.fcntl(master, fcntl.F_SETFL, os.O_NONBLOCK)
             try:
