@@ -18,6 +18,9 @@ struct options {
     size_t operand_count;
     const char **ignored; /* lists of codes */
     size_t ignored_count;
+    const char *output, *report; /* of trace; NULL: none */
+    unsigned runs;               /* of trace, at most */
+    bool gathers;
     bool is_json, wants_help, wants_version;
 };
 
@@ -33,6 +36,11 @@ int show(const struct options *options, struct error *error);
 int why(const struct options *options, struct error *error);
 int test(const struct options *options, struct error *error);
 int probe(const struct options *options, struct error *error);
+int trace(const struct options *options,
+          struct error *error); /* FINE or the program's; does not return where a signal ended that */
+
+int import(const struct options *options, struct error *error);
+int export(const struct options *options, struct error *error);
 
 /* ---- prepare.c: a policy, looked at ---- */
 
@@ -70,6 +78,9 @@ void put_column(const char *text, size_t width);
 /* A line: a label in a column of its own, and a text. */
 enum { LABEL_WIDTH = 14 };
 void put_fact(const char *label, const char *text);
+
+/* A line of its own below an answer: why it is so, or what to do. */
+void put_reason(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "FILE:LINE:COLUMN" of a position; to be freed. NULL: out of memory. */
 char *position_text(const struct policy *policy, const struct policy_position *position);

@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 static bool has_colours(void)
@@ -40,6 +41,20 @@ void put_fact(const char *label, const char *text)
 {
     put_column(label, LABEL_WIDTH);
     put_text(text);
+    putchar('\n');
+}
+
+void put_reason(const char *format, ...)
+{
+    auto_free char *text = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    fputs("    ", stdout);
+    put_text(text ? text : "(out of memory)");
     putchar('\n');
 }
 

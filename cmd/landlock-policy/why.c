@@ -1,7 +1,6 @@
 #include "command.h"
 #include "verdict/verdict.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 /* A right at a path or port, and what came of the question. */
@@ -13,22 +12,6 @@ struct answer {
 };
 
 /* ---- Text ---- */
-
-static void put_reason(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void put_reason(const char *format, ...)
-{
-    auto_free char *text = NULL;
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    va_end(arguments);
-    fputs("    ", stdout);
-    put_text(text ? text : "(out of memory)");
-    putchar('\n');
-}
 
 static void put_line(const struct launch *launch, const struct verdict *verdict)
 {
@@ -49,7 +32,7 @@ static void put_landlock(const struct launch *launch, const struct answer *answe
         put_reason("Landlock ABI %u denies it, whatever the policy says", launch->abi);
     else if (verdict->landlock_denies)
         put_reason("Landlock: no line allows %s%s", policy_rights_text(verdict->missing, names),
-                   verdict->is_of_interpreter ? " on its ELF loader or interpreter" : "");
+                   verdict->interpreter ? " on its ELF loader or interpreter" : "");
     else if (!verdict->is_restricted && launch->policy->unrestricted & answer->right)
         put_reason("Landlock: the policy leaves it unrestricted");
     else if (!verdict->is_restricted)

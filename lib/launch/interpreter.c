@@ -62,36 +62,46 @@ static size_t read_first(const struct launch *launch, const char *path, char byt
     return size < 0 ? 0 : (size_t)size;
 }
 
+/* What the kernel executes along with a file: an interpreter or a loader, to be freed; NULL with errno 0: nothing. */
+static char *interpreter_of(const struct launch *launch, const char *path, bool *is_script)
+{
+    auto_free char *bytes = malloc(FIRST_BYTES);
+    const char *script, *name;
+    size_t size;
+
+    if (!bytes)
+        return NULL;
+    size = read_first(launch, path, bytes);
+    script = named_by_script(bytes, size);
+    name = script ? script : named_by_elf(bytes, size);
+    *is_script = script;
+    errno = 0;
+    return name ? strdup(name) : NULL;
+}
+
 int check_interpreters(const struct launch *launch, struct error *error)
 {
     auto_free char *interpreter = NULL;
-    auto_free char *bytes = malloc(FIRST_BYTES);
+    bool is_script = true;
 
-    if (!bytes)
-        return system_error(error, "looking for the program");
-    for (int i = 0; i < MOST_SCRIPTS; i++) {
-        size_t size = read_first(launch, interpreter ? interpreter : launch->program, bytes);
-        char *script = named_by_script(bytes, size), *name = script ? script : named_by_elf(bytes, size);
+    for (int i = 0; i < MOST_SCRIPTS && is_script; i++) {
+        char *next = interpreter_of(launch, interpreter ? interpreter : launch->program, &is_script);
 
-        if (!name)
-            return 0;
+        if (!next)
+            return errno ? system_error(error, "looking for the program") : 0;
         free(interpreter);
-        interpreter = strdup(name);
-        if (!interpreter)
-            return system_error(error, "looking for the program");
-        if (check_executable(launch, interpreter, script ? "the interpreter" : "the ELF loader", error) < 0)
+        interpreter = next;
+        if (check_executable(launch, interpreter, is_script ? "the interpreter" : "the ELF loader", error) <
+            0)
             return -1;
-        if (!script)
-            return 0;
     }
     return 0;
 }
 
-int launch_check_interpreters(const struct launch *launch, const char *program, struct error *error)
+char *launch_interpreter_of(const char *program)
 {
-    struct launch other = *launch;
+    const struct launch anywhere = {.directory = AT_FDCWD};
+    bool is_script;
 
-    other.program = (char *)program;
-    other.directory = AT_FDCWD;
-    return check_interpreters(&other, error);
+    return interpreter_of(&anywhere, program, &is_script);
 }

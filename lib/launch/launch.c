@@ -90,8 +90,8 @@ static int load_policy(struct launch *launch, struct error *error)
     const struct policy_diagnostic *first;
     char place[64] = "";
 
-    launch->policy = policy_load(request->policy_file, request->definitions, request->definition_count, NULL,
-                                 NULL, &launch->diagnostics);
+    launch->policy = policy_load(request->policy_file, request->definitions, request->definition_count,
+                                 request->read, request->read_context, &launch->diagnostics);
     if (launch->policy)
         return 0;
     if (!launch->diagnostics.count)

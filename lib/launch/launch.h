@@ -73,6 +73,8 @@ struct launch_faults {
 /* What the caller wants. All pointers are the caller's and stay valid until execution. */
 struct launch_request {
     const char *policy_file;
+    policy_read_function *read; /* NULL: policy_read_file() */
+    void *read_context;
     const struct policy_definition *definitions;
     size_t definition_count;
     const int *pass_fds; /* left open for the program; all others above 2 are closed */
@@ -209,10 +211,9 @@ bool launch_grants(const struct launch *launch, const char *path, policy_rights 
 const struct launch_grant *launch_granting(const struct launch *launch, const char *path,
                                            policy_rights right);
 
-/* Whether the rules let execve(2) open what it needs beside `program` (absolute): its ELF loader, or a script's interpreter and what
- * that needs in turn. 0, or -1 and `error` (LAUNCH_NOT_EXECUTABLE, LAUNCH_NOT_FOUND), whose hint ends in the line that would allow it
- * where the policy does not. */
-int launch_check_interpreters(const struct launch *launch, const char *program, struct error *error);
+/* What execve(2) opens beside `program` (absolute): its ELF loader, or a script's interpreter, as the file names it; to be freed. NULL:
+ * nothing, or it cannot be read, with errno 0; or memory ran out, ENOMEM. */
+char *launch_interpreter_of(const char *program);
 
 /* What a launch meets only without capabilities, which it drops: whether the program's directory may be entered and the program
  * executed. For telling beforehand, after launch_prepare_program(). 0, or -1 and `error`. */

@@ -124,6 +124,7 @@ extern const size_t policy_group_count;
 #define POLICY_CONNECT_TCP POLICY_NET(1)
 #define POLICY_BIND_UDP POLICY_NET(2)
 #define POLICY_CONNECT_SEND_UDP POLICY_NET(3)
+#define POLICY_ABSTRACT_UNIX_SOCKET POLICY_SCOPE(0)
 #define POLICY_SIGNAL POLICY_SCOPE(1)
 
 /* What ABI `abi` (1 or more; above POLICY_NEWEST_ABI: as that) can restrict. */

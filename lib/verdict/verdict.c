@@ -373,41 +373,63 @@ static int suggest(const struct question *question, struct verdict *verdict)
 
 /* ---- What execve(2) opens beside the program ---- */
 
-/* A program whose ELF loader or interpreter is not allowed is not executed: the launcher tells so with the line that is missing. */
-static int judge_interpreter(const struct question *question, struct verdict *verdict)
+static int judge_path(struct question *question, struct verdict *verdict, unsigned scripts);
+
+/* Of an interpreter's verdict, what stands in the way of the program. */
+static void take_over(struct verdict *verdict, struct verdict *of_interpreter)
 {
-    static const char line[] = "allow execute,read_file ";
-    struct error error = {0};
-    const char *suggestion;
+    verdict->landlock_denies = true;
+    verdict->missing = of_interpreter->missing;
+    verdict->interpreter = of_interpreter->interpreter ? of_interpreter->interpreter : of_interpreter->real;
+    if (verdict->interpreter == of_interpreter->real)
+        of_interpreter->real = NULL;
+    of_interpreter->interpreter = NULL;
+    verdict->suggestion = of_interpreter->suggestion;
+    of_interpreter->suggestion = NULL;
+    verdict->forbidden_by = of_interpreter->forbidden_by;
+}
+
+/* A program whose ELF loader or interpreter is not allowed is not executed. */
+static int judge_interpreter(const struct question *question, struct verdict *verdict, unsigned scripts)
+{
+    enum { MOST_SCRIPTS = 5 }; /* execve(2) */
+    auto_free char *interpreter = NULL;
+    struct verdict of_interpreter = {0};
+    struct question next = {.launch = question->launch, .right = POLICY_EXECUTE};
+    int result;
 
     if (question->right != POLICY_EXECUTE || verdict->landlock_denies || verdict->system_obstacle ||
-        S_ISDIR(question->status.st_mode) ||
-        launch_check_interpreters(question->launch, question->real, &error) == 0)
+        S_ISDIR(question->status.st_mode) || scripts == MOST_SCRIPTS)
         return 0;
-    suggestion = strstr(error.hint, line);
-    if (!suggestion)
-        return 0;
-    verdict->landlock_denies = verdict->is_of_interpreter = true;
-    verdict->missing = POLICY_EXECUTE | POLICY_READ_FILE;
-    verdict->suggestion = strdup(suggestion);
-    return verdict->suggestion ? 0 : -1;
+    next.path = interpreter = launch_interpreter_of(question->real);
+    if (!interpreter)
+        return errno ? -1 : 0;
+    result = judge_path(&next, &of_interpreter, scripts + 1);
+    if (result == 0 && of_interpreter.landlock_denies)
+        take_over(verdict, &of_interpreter);
+    verdict_free(&of_interpreter);
+    return result;
+}
+
+static int judge_path(struct question *question, struct verdict *verdict, unsigned scripts)
+{
+    int result = resolve(question);
+
+    verdict->real = question->real;
+    if (result < 0)
+        return -1;
+    judge_system(question, verdict);
+    judge_landlock(question, verdict);
+    return suggest(question, verdict) < 0 ? -1 : judge_interpreter(question, verdict, scripts);
 }
 
 int verdict_of_path(const struct launch *launch, policy_rights right, const char *path,
                     struct verdict *verdict, struct error *error)
 {
     struct question question = {.launch = launch, .right = right, .path = path};
-    int result;
 
     *verdict = (struct verdict){0};
-    result = resolve(&question);
-    verdict->real = question.real;
-    if (result == 0) {
-        judge_system(&question, verdict);
-        judge_landlock(&question, verdict);
-        result = suggest(&question, verdict) < 0 ? -1 : judge_interpreter(&question, verdict);
-    }
-    if (result < 0)
+    if (judge_path(&question, verdict, 0) < 0)
         return error_set(error, LAUNCH_SYSTEM, "looking at %s: out of memory", path);
     verdict->obstacle = verdict->landlock_denies ? VERDICT_LANDLOCK : verdict->system_obstacle;
     verdict->is_allowed = verdict->obstacle == VERDICT_NOTHING;
@@ -469,5 +491,6 @@ void verdict_free(struct verdict *verdict)
 {
     free(verdict->real);
     free(verdict->suggestion);
+    free(verdict->interpreter);
     *verdict = (struct verdict){0};
 }

@@ -31,6 +31,14 @@ static inline const char *verdict_obstacle_name(enum verdict_obstacle obstacle)
     return name_in(verdict_obstacle_table, verdict_obstacle_count, (int)obstacle);
 }
 
+static inline const char *verdict_obstacle_help(enum verdict_obstacle obstacle)
+{
+    for (size_t i = 0; i < verdict_obstacle_count; i++)
+        if (verdict_obstacle_table[i].value == (int)obstacle)
+            return verdict_obstacle_table[i].help;
+    return "";
+}
+
 /* Of one right at one path or port. */
 struct verdict {
     bool is_allowed;      /* neither Landlock nor the system is in the way */
@@ -38,8 +46,9 @@ struct verdict {
     bool landlock_denies; /* whatever else there is in the way */
     bool
         is_undecided; /* a right on files, asked of a directory: the file's own permissions decide, too; or a file of /proc */
-    bool is_in_proc;        /* a file of /proc, where the kernel has rules of its own */
-    bool is_of_interpreter; /* what is missing and suggested is for the program's ELF loader or interpreter */
+    bool is_in_proc; /* a file of /proc, where the kernel has rules of its own */
+    char *
+        interpreter; /* what is missing and suggested is for this: the program's ELF loader or interpreter; else NULL */
     enum verdict_obstacle obstacle;        /* Landlock's first */
     enum verdict_obstacle system_obstacle; /* the one that would be there without Landlock */
     int failure;                           /* the errno of the system's obstacle; 0: it has none */
