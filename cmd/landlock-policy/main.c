@@ -22,17 +22,30 @@ static int act(const struct options *options, struct error *error)
         return why(options, error);
     case TEST:
         return test(options, error);
+    case TRACE:
+        return trace(options, error);
+    case IMPORT:
+        return import(options, error);
+    case EXPORT:
+        return export(options, error);
     default:
         return probe(options, error);
     }
 }
 
-static int say(const struct error *error)
+/* A trace has the exit status of the program; what keeps it from running is told as landlock-exec tells it. */
+static int failure_of(const struct options *options, const struct error *error)
+{
+    return options->subcommand && options->subcommand->bit == TRACE ? launch_reason(error->code)->exit_status
+                                                                    : FAILED;
+}
+
+static int say(const struct options *options, const struct error *error)
 {
     text_write_line(STDERR_FILENO, "landlock-policy: ", error->message);
     if (error->hint[0])
         text_write_line(STDERR_FILENO, "landlock-policy: hint: ", error->hint);
-    return FAILED;
+    return failure_of(options, error);
 }
 
 /* An answer that nobody gets is none: what is closed is not made up for by /dev/null. */
@@ -57,10 +70,10 @@ int main(int count, char **arguments, char **environment)
     if (status == 0)
         status = act(&options, &error);
     if (status < 0)
-        status = say(&error);
+        status = say(&options, &error);
     if (flush_output() < 0) {
         error_set(&error, LAUNCH_SYSTEM, "standard output: %s", strerror(errno));
-        status = say(&error);
+        status = say(&options, &error);
     }
     free_options(&options);
     return status;

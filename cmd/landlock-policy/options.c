@@ -26,6 +26,18 @@ static int take_abi(struct options *options, const char *argument, struct error 
     return 0;
 }
 
+static int take_runs(struct options *options, const char *argument, struct error *error)
+{
+    enum { MOST = 1000 };
+    long number;
+
+    if (command_number(argument, 1, MOST, &number) < 0)
+        return command_usage(&landlock_policy_table, LAUNCH_USAGE, "--runs", "expected a number, 1 to 1000",
+                             error);
+    options->runs = (unsigned)number;
+    return 0;
+}
+
 static int take(void *context, int id, const char *shown, char *argument, struct error *error)
 {
     struct options *options = context;
@@ -40,6 +52,17 @@ static int take(void *context, int id, const char *shown, char *argument, struct
         if (options->is_json || !strcmp(argument, "text"))
             return 0;
         return command_usage(&landlock_policy_table, LAUNCH_USAGE, shown, "expected text or json", error);
+    case OUTPUT:
+        options->output = argument;
+        return 0;
+    case REPORT:
+        options->report = argument;
+        return 0;
+    case GATHER:
+        options->gathers = true;
+        return 0;
+    case RUNS:
+        return take_runs(options, argument, error);
     case IGNORE:
         options->ignored[options->ignored_count++] = argument;
         return 0;
@@ -106,7 +129,7 @@ int read_options(int count, char **arguments, char **environment, struct options
     bool is_sound = true;
     int first;
 
-    *options = (struct options){.request = {.status_fd = -1, .environment = environment}};
+    *options = (struct options){.request = {.status_fd = -1, .environment = environment}, .runs = 1};
     options->request.command = arguments + count;
     options->request.definitions = calloc((size_t)count + 1, sizeof *options->request.definitions);
     options->ignored = calloc((size_t)count + 1, sizeof *options->ignored);
@@ -118,7 +141,8 @@ int read_options(int count, char **arguments, char **environment, struct options
         return is_sound ? 0 : -1;
     if (first == count) {
         error_set(error, LAUNCH_USAGE, "no subcommand");
-        return error_hint(error, "landlock-policy --help lists them: check, show, why, test, probe");
+        return error_hint(error, "landlock-policy --help lists them: check, show, why, test, probe, trace, "
+                                 "import, export");
     }
     if (find_subcommand(options, arguments[first], error) < 0)
         return -1;

@@ -10,10 +10,23 @@ enum landlock_policy_option {
     VERSION = 'V',
     FORMAT = COMMAND_LONG_ONLY,
     MAX_ABI,
-    IGNORE
+    IGNORE,
+    GATHER,
+    OUTPUT,
+    REPORT,
+    RUNS
 };
 
-enum landlock_policy_subcommand { CHECK = 1, SHOW = 2, WHY = 4, TEST = 8, PROBE = 16 };
+enum landlock_policy_subcommand {
+    CHECK = 1,
+    SHOW = 2,
+    WHY = 4,
+    TEST = 8,
+    PROBE = 16,
+    TRACE = 32,
+    IMPORT = 64,
+    EXPORT = 128
+};
 
 extern const struct command_table landlock_policy_table;
 

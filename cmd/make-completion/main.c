@@ -21,7 +21,7 @@ const char *kind_name(enum command_value value)
 {
     static const char *const names[] = {
         [VALUE_NONE] = "",
-        [VALUE_FILE] = "file",
+        [VALUE_FILE] = "filename",
         [VALUE_POLICY] = "policy",
         [VALUE_DEFINITION] = "definition",
         [VALUE_DESCRIPTOR] = "descriptor",
@@ -30,6 +30,7 @@ const char *kind_name(enum command_value value)
         [VALUE_RIGHTS] = "rights",
         [VALUE_PATH] = "path",
         [VALUE_CODES] = "codes",
+        [VALUE_NUMBER] = "number",
         [VALUE_PROGRAM] = "program",
     };
 

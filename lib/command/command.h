@@ -29,6 +29,7 @@ enum command_value {
     VALUE_RIGHTS, /* a list, separated by commas */
     VALUE_PATH,   /* of a file or directory */
     VALUE_CODES,  /* of diagnostics: a list, separated by commas */
+    VALUE_NUMBER,
     VALUE_PROGRAM /* a command, and behind it that command's own words */
 };
 

@@ -1,0 +1,458 @@
+#include "trace/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+enum { NONE = -1 };
+
+/* Where a call has what: the numbers of its arguments. */
+struct call_row {
+    uint64_t number;
+    const char *name;
+    void (*examine)(struct failed_call *call, const struct call_row *row);
+    signed char directory, path; /* NONE: the working directory */
+    signed char other;           /* flags, mode or request */
+    signed char new_directory, new_path;
+    int flags; /* that the call has by itself */
+};
+
+static int descriptor(const struct failed_call *call, signed char number)
+{
+    return number == NONE ? AT_FDCWD : (int)call->arguments[number];
+}
+
+static unsigned other(const struct failed_call *call, const struct call_row *row)
+{
+    return (unsigned)row->flags | (row->other == NONE ? 0 : (unsigned)call->arguments[row->other]);
+}
+
+/* ---- Paths ---- */
+
+/* The path of an argument, as the caller wrote it. */
+static bool take_text(struct failed_call *call, signed char number, char text[static PATH_MAX])
+{
+    if (read_path(call->tid, call->arguments[number], text))
+        return true;
+    call->is_unread = true;
+    return false;
+}
+
+static bool resolve(struct failed_call *call, signed char directory, const char *text, bool follows,
+                    char real[static PATH_MAX])
+{
+    return resolve_path(call->tid, descriptor(call, directory), text, follows, real);
+}
+
+/* Where a path argument leads; an empty one is the descriptor itself, where the call allows that. */
+static bool take_path(struct failed_call *call, signed char directory, signed char number, bool follows,
+                      char real[static PATH_MAX])
+{
+    char text[PATH_MAX];
+
+    if (!take_text(call, number, text))
+        return false;
+    if (!text[0] && directory != NONE && path_of_descriptor(call->tid, descriptor(call, directory), real))
+        return true;
+    return text[0] && resolve(call, directory, text, follows, real);
+}
+
+/* The directory that a path stands in. */
+static void parent_of(const char *path, char parent[static PATH_MAX])
+{
+    char *slash;
+
+    strcpy(parent, path);
+    slash = strrchr(parent, '/');
+    slash[slash == parent] = '\0';
+}
+
+/* The kind of file there; 0: there is none. */
+static mode_t kind_of(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
+}
+
+/* The right to make a file of that kind; mknod(2) without one makes a regular file. */
+static policy_rights right_to_make(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return POLICY_MAKE_DIR;
+    case S_IFLNK:
+        return POLICY_MAKE_SYM;
+    case S_IFCHR:
+        return POLICY_MAKE_CHAR;
+    case S_IFBLK:
+        return POLICY_MAKE_BLOCK;
+    case S_IFIFO:
+        return POLICY_MAKE_FIFO;
+    case S_IFSOCK:
+        return POLICY_MAKE_SOCK;
+    default:
+        return POLICY_MAKE_REG;
+    }
+}
+
+static policy_rights right_to_remove(mode_t mode)
+{
+    return S_ISDIR(mode) ? POLICY_REMOVE_DIR : POLICY_REMOVE_FILE;
+}
+
+/* ---- Opening ---- */
+
+static policy_rights rights_to_open(unsigned flags, bool is_directory)
+{
+    unsigned mode = flags & O_ACCMODE;
+    policy_rights rights = 0;
+
+    if (flags & O_PATH)
+        return 0;
+    if (mode == O_RDONLY || mode == O_RDWR)
+        rights |= is_directory && (flags & O_TMPFILE) != O_TMPFILE ? POLICY_READ_DIR : POLICY_READ_FILE;
+    if (mode == O_WRONLY || mode == O_RDWR)
+        rights |= POLICY_WRITE_FILE;
+    if (flags & O_TRUNC)
+        rights |= POLICY_TRUNCATE;
+    return rights;
+}
+
+/* A file that the call has made before it was denied is empty: to be made again another time. */
+static bool is_to_be_made(const struct failed_call *call, const char *path, const char *parent)
+{
+    struct stat status;
+
+    if (lstat(path, &status) < 0)
+        return errno == ENOENT;
+    return S_ISREG(status.st_mode) && !status.st_size && launch_grants(call->launch, parent, POLICY_MAKE_REG);
+}
+
+static void examine_open(struct failed_call *call, const struct call_row *row, unsigned flags)
+{
+    bool follows = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+    char path[PATH_MAX], parent[PATH_MAX];
+
+    if (!take_path(call, row->directory, row->path, follows, path))
+        return;
+    parent_of(path, parent);
+    if (flags & O_CREAT && is_to_be_made(call, path, parent))
+        deny_path(call, POLICY_MAKE_REG | rights_to_open(flags, false), parent);
+    else
+        deny_path(call, rights_to_open(flags, S_ISDIR(kind_of(path))), path);
+}
+
+static void examine_open_flags(struct failed_call *call, const struct call_row *row)
+{
+    examine_open(call, row, other(call, row));
+}
+
+static void examine_open_how(struct failed_call *call, const struct call_row *row)
+{
+    struct open_how how;
+
+    if (read_memory(call->tid, call->arguments[row->other], &how.flags, sizeof how.flags))
+        examine_open(call, row, (unsigned)how.flags);
+    else
+        call->is_unread = true;
+}
+
+static void examine_execution(struct failed_call *call, const struct call_row *row)
+{
+    char path[PATH_MAX];
+
+    if (take_path(call, row->directory, row->path, !(other(call, row) & AT_SYMLINK_NOFOLLOW), path))
+        deny_path(call, POLICY_EXECUTE, path);
+}
+
+static void examine_truncation(struct failed_call *call, const struct call_row *row)
+{
+    char path[PATH_MAX];
+
+    if (take_path(call, NONE, row->path, true, path))
+        deny_path(call, POLICY_TRUNCATE, path);
+}
+
+/* One whose descriptor was opened without the right. */
+static void examine_descriptor(struct failed_call *call, const struct call_row *row)
+{
+    char path[PATH_MAX];
+
+    if (path_of_descriptor(call->tid, descriptor(call, row->directory), path))
+        deny_path(call, (policy_rights)1 << row->flags, path);
+}
+
+/* ---- Making and removing ---- */
+
+static void examine_making(struct failed_call *call, const struct call_row *row)
+{
+    char path[PATH_MAX], parent[PATH_MAX];
+
+    if (!take_path(call, row->directory, row->path, false, path))
+        return;
+    parent_of(path, parent);
+    deny_path(call, right_to_make(other(call, row)), parent);
+}
+
+static void examine_removal(struct failed_call *call, const struct call_row *row)
+{
+    bool is_directory = row->other == NONE ? row->flags : !!(other(call, row) & AT_REMOVEDIR);
+    char path[PATH_MAX], parent[PATH_MAX];
+
+    if (!take_path(call, row->directory, row->path, false, path))
+        return;
+    parent_of(path, parent);
+    deny_path(call, is_directory ? POLICY_REMOVE_DIR : POLICY_REMOVE_FILE, parent);
+}
+
+/* ---- Moving ---- */
+
+/* A name on its way from one directory to another. */
+struct move {
+    char old[PATH_MAX], new[PATH_MAX], old_parent[PATH_MAX], new_parent[PATH_MAX];
+    policy_rights from, to; /* needed in the directories */
+};
+
+static bool is_same_directory(const struct move *move)
+{
+    return !strcmp(move->old_parent, move->new_parent);
+}
+
+static policy_rights granted_at(const struct failed_call *call, const char *path)
+{
+    policy_rights granted = 0;
+
+    for (size_t i = 0; i < policy_right_count; i++)
+        if (policy_right_table[i].bit & call->launch->handled & POLICY_ALL_FS &&
+            launch_grants(call->launch, path, policy_right_table[i].bit))
+            granted |= policy_right_table[i].bit;
+    return granted;
+}
+
+static bool is_same_mount(const struct move *move)
+{
+    struct statx a, b;
+
+    return statx(AT_FDCWD, move->old_parent, 0, STATX_MNT_ID, &a) == 0 &&
+           statx(AT_FDCWD, move->new_parent, 0, STATX_MNT_ID, &b) == 0 && a.stx_mnt_id == b.stx_mnt_id;
+}
+
+/* What a file would gain in the other directory it must have had before: else the move fails with EXDEV. */
+static policy_rights gained(const struct failed_call *call, const char *from, const char *to, mode_t kind)
+{
+    policy_rights rights = granted_at(call, to) & ~granted_at(call, from);
+
+    return S_ISDIR(kind) ? rights : rights & policy_rights_of_files();
+}
+
+static void deny_move(struct failed_call *call, struct move *move, mode_t kind, mode_t replaced,
+                      bool exchanges)
+{
+    policy_rights refer = is_same_directory(move) ? 0 : POLICY_REFER;
+
+    if (call->failure == EXDEV && !is_same_mount(move))
+        return;
+    deny_path(call, move->from | refer, move->old_parent);
+    deny_path(call, move->to | refer, move->new_parent);
+    if (call->failure != EXDEV)
+        return;
+    deny_path(call, gained(call, move->old_parent, move->new_parent, kind), move->old_parent);
+    if (exchanges)
+        deny_path(call, gained(call, move->new_parent, move->old_parent, replaced), move->new_parent);
+}
+
+static bool take_move(struct failed_call *call, const struct call_row *row, bool follows, struct move *move)
+{
+    if (!take_path(call, row->directory, row->path, follows, move->old) ||
+        !take_path(call, row->new_directory, row->new_path, false, move->new))
+        return false;
+    parent_of(move->old, move->old_parent);
+    parent_of(move->new, move->new_parent);
+    return true;
+}
+
+static void examine_renaming(struct failed_call *call, const struct call_row *row)
+{
+    enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE */
+    bool exchanges = other(call, row) & EXCHANGE;
+    struct move move;
+    mode_t kind, replaced;
+
+    if (!take_move(call, row, false, &move))
+        return;
+    kind = kind_of(move.old);
+    replaced = kind_of(move.new);
+    move.from = right_to_remove(kind) | (exchanges ? right_to_make(replaced) : 0);
+    move.to = right_to_make(kind) | (replaced ? right_to_remove(replaced) : 0);
+    deny_move(call, &move, kind, replaced, exchanges);
+}
+
+static void examine_linking(struct failed_call *call, const struct call_row *row)
+{
+    struct move move;
+    mode_t kind;
+
+    if (!take_move(call, row, other(call, row) & AT_SYMLINK_FOLLOW, &move))
+        return;
+    kind = kind_of(move.old);
+    move.from = 0;
+    move.to = right_to_make(kind);
+    deny_move(call, &move, kind, 0, false);
+}
+
+/* ---- Sockets ---- */
+
+/* The rights of a call, by the kind of socket. */
+struct socket_rights {
+    policy_rights stream, datagram, path;
+};
+
+static const struct socket_rights to_bind = {POLICY_BIND_TCP, POLICY_BIND_UDP, 0};
+static const struct socket_rights to_connect = {POLICY_CONNECT_TCP, POLICY_CONNECT_SEND_UDP,
+                                                POLICY_RESOLVE_UNIX};
+
+static void deny_unix(struct failed_call *call, const struct sockaddr_un *address, size_t size, bool binds)
+{
+    char path[sizeof address->sun_path + 1], real[PATH_MAX], parent[PATH_MAX];
+
+    if (size <= offsetof(struct sockaddr_un, sun_path))
+        return;
+    if (!address->sun_path[0]) {
+        if (!binds)
+            deny_scope(call, POLICY_ABSTRACT_UNIX_SOCKET);
+        return;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)(size - offsetof(struct sockaddr_un, sun_path)),
+             address->sun_path);
+    if (!resolve_path(call->tid, AT_FDCWD, path, !binds, real))
+        return;
+    parent_of(real, parent);
+    deny_path(call, binds ? POLICY_MAKE_SOCK : POLICY_RESOLVE_UNIX, binds ? parent : real);
+}
+
+static void deny_internet(struct failed_call *call, int fd, uint16_t port, const struct socket_rights *rights)
+{
+    if (is_socket_of(call->tid, fd, SOCK_STREAM))
+        deny_port(call, rights->stream, port);
+    if (is_socket_of(call->tid, fd, SOCK_DGRAM))
+        deny_port(call, rights->datagram, port);
+}
+
+static void deny_address(struct failed_call *call, int fd, uint64_t at, size_t size,
+                         const struct socket_rights *rights)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in; /* the port stands there in sockaddr_in6, too */
+        struct sockaddr_un un;
+    } address = {0};
+
+    if (!at || !size)
+        return;
+    if (size > sizeof address)
+        size = sizeof address;
+    if (!read_memory(call->tid, at, &address, size)) {
+        call->is_unread = true;
+        return;
+    }
+    if (address.any.sa_family == AF_UNIX)
+        deny_unix(call, &address.un, size, rights == &to_bind);
+    else if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6)
+        deny_internet(call, fd, ntohs(address.in.sin_port), rights);
+}
+
+static void examine_address(struct failed_call *call, const struct call_row *row)
+{
+    deny_address(call, descriptor(call, row->directory), call->arguments[row->path],
+                 call->arguments[row->other], row->flags ? &to_bind : &to_connect);
+}
+
+/* Of sendmmsg(2) the first: where a later one fails, the call tells how many were sent. */
+static void examine_message(struct failed_call *call, const struct call_row *row)
+{
+    struct msghdr message;
+
+    if (read_memory(call->tid, call->arguments[row->path], &message, sizeof message))
+        deny_address(call, descriptor(call, row->directory), (uintptr_t)message.msg_name, message.msg_namelen,
+                     &to_connect);
+    else
+        call->is_unread = true;
+}
+
+/* ---- Signals ---- */
+
+/* One that file permissions, so to speak, do not deny: of another process of the same user. */
+static void examine_signal(struct failed_call *call, const struct call_row *row)
+{
+    char path[32];
+    struct stat status;
+
+    snprintf(path, sizeof path, "/proc/%d", descriptor(call, row->directory));
+    if (stat(path, &status) == 0 && status.st_uid == geteuid())
+        deny_scope(call, POLICY_SIGNAL);
+}
+
+/* ---- All of them ---- */
+
+#define CALL(call, ...)                \
+    {                                  \
+        SYS_##call, #call, __VA_ARGS__ \
+    }
+#define RIGHT_NUMBER(right) __builtin_ctzll(right)
+
+static const struct call_row call_table[] = {
+    CALL(openat, examine_open_flags, 0, 1, 2, NONE, NONE, 0),
+    CALL(openat2, examine_open_how, 0, 1, 2, NONE, NONE, 0),
+    CALL(execve, examine_execution, NONE, 0, NONE, NONE, NONE, 0),
+    CALL(execveat, examine_execution, 0, 1, 4, NONE, NONE, 0),
+    CALL(truncate, examine_truncation, NONE, 0, NONE, NONE, NONE, 0),
+    CALL(ftruncate, examine_descriptor, 0, NONE, NONE, NONE, NONE, RIGHT_NUMBER(POLICY_TRUNCATE)),
+    CALL(ioctl, examine_descriptor, 0, NONE, NONE, NONE, NONE, RIGHT_NUMBER(POLICY_IOCTL_DEV)),
+    CALL(mkdirat, examine_making, 0, 1, NONE, NONE, NONE, S_IFDIR),
+    CALL(mknodat, examine_making, 0, 1, 2, NONE, NONE, 0),
+    CALL(symlinkat, examine_making, 1, 2, NONE, NONE, NONE, S_IFLNK),
+    CALL(unlinkat, examine_removal, 0, 1, 2, NONE, NONE, 0),
+    CALL(renameat2, examine_renaming, 0, 1, 4, 2, 3, 0),
+    CALL(linkat, examine_linking, 0, 1, 4, 2, 3, 0),
+    CALL(bind, examine_address, 0, 1, 2, NONE, NONE, 1),
+    CALL(connect, examine_address, 0, 1, 2, NONE, NONE, 0),
+    CALL(sendto, examine_address, 0, 4, 5, NONE, NONE, 0),
+    CALL(sendmsg, examine_message, 0, 1, NONE, NONE, NONE, 0),
+    CALL(sendmmsg, examine_message, 0, 1, NONE, NONE, NONE, 0),
+    CALL(kill, examine_signal, 0, NONE, NONE, NONE, NONE, 0),
+    CALL(tkill, examine_signal, 0, NONE, NONE, NONE, NONE, 0),
+    CALL(tgkill, examine_signal, 1, NONE, NONE, NONE, NONE, 0),
+    CALL(rt_sigqueueinfo, examine_signal, 0, NONE, NONE, NONE, NONE, 0),
+#ifdef SYS_renameat /* not everywhere */
+    CALL(renameat, examine_renaming, 0, 1, NONE, 2, 3, 0),
+#endif
+#ifdef SYS_open /* what newer architectures do without */
+    CALL(open, examine_open_flags, NONE, 0, 1, NONE, NONE, 0),
+    CALL(creat, examine_open_flags, NONE, 0, NONE, NONE, NONE, O_CREAT | O_WRONLY | O_TRUNC),
+    CALL(mkdir, examine_making, NONE, 0, NONE, NONE, NONE, S_IFDIR),
+    CALL(mknod, examine_making, NONE, 0, 1, NONE, NONE, 0),
+    CALL(symlink, examine_making, NONE, 1, NONE, NONE, NONE, S_IFLNK),
+    CALL(unlink, examine_removal, NONE, 0, NONE, NONE, NONE, false),
+    CALL(rmdir, examine_removal, NONE, 0, NONE, NONE, NONE, true),
+    CALL(rename, examine_renaming, NONE, 0, NONE, NONE, 1, 0),
+    CALL(link, examine_linking, NONE, 0, NONE, NONE, 1, 0),
+#endif
+};
+
+void examine_call(struct failed_call *call, uint64_t number)
+{
+    for (size_t i = 0; i < array_size(call_table); i++)
+        if (call_table[i].number == number) {
+            call->name = call_table[i].name;
+            call_table[i].examine(call, &call_table[i]);
+            return;
+        }
+}

@@ -1,0 +1,293 @@
+#include "trace/internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <search.h>
+#include <string.h>
+
+/* ---- The record ---- */
+
+static int compare_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* What two denials must have in common to be told as one. */
+static int compare(const void *a, const void *b)
+{
+    const struct trace_denial *x = a, *y = b;
+    int order = compare_text(x->path, y->path);
+
+    if (!order)
+        order = compare_text(x->subject, y->subject);
+    if (!order)
+        order = x->port - y->port;
+    if (!order && !x->path)
+        order = (x->rights > y->rights) - (x->rights < y->rights);
+    if (!order)
+        order = x->has_line - y->has_line;
+    if (!order)
+        order = (int)x->system_obstacle - (int)y->system_obstacle;
+    return order ? order : policy_compare_positions(&x->forbidden_by, &y->forbidden_by);
+}
+
+static void free_denial(struct trace_denial *denial)
+{
+    if (!denial)
+        return;
+    free(denial->path);
+    free(denial->subject);
+    free(denial->program);
+    free(denial);
+}
+
+static struct trace_denial *copy_denial(const struct failed_call *call, const struct trace_denial *found)
+{
+    struct trace_denial *denial = malloc(sizeof *denial);
+
+    if (!denial)
+        return NULL;
+    *denial = *found;
+    denial->path = found->path ? strdup(found->path) : NULL;
+    denial->subject = found->subject ? strdup(found->subject) : NULL;
+    denial->call = call->name;
+    denial->failure = call->failure;
+    denial->program = program_of(call->tid);
+    denial->count = 0;
+    if ((denial->path || !found->path) && (denial->subject || !found->subject))
+        return denial;
+    free_denial(denial);
+    return NULL;
+}
+
+/* False: memory ran out. */
+static bool add(struct trace_report *report, struct trace_denial *denial)
+{
+    if (!denial || array_reserve(&report->denials, &report->capacity, report->count, sizeof(void *)) < 0 ||
+        !tsearch(denial, &report->index, compare)) {
+        free_denial(denial);
+        return false;
+    }
+    report->denials[report->count++] = denial;
+    return true;
+}
+
+static void note(struct failed_call *call, const struct trace_denial *found)
+{
+    struct trace_report *report = call->report;
+    struct trace_denial *const *known = tfind(found, &report->index, compare);
+    struct trace_denial *denial;
+
+    if (!known && report->count == TRACE_MAX_DENIALS) {
+        report->dropped++;
+        return;
+    }
+    if (!known && !add(report, copy_denial(call, found))) {
+        call->is_out_of_memory = true;
+        return;
+    }
+    denial = known ? *known : report->denials[report->count - 1];
+    denial->rights |= found->rights;
+    denial->count++;
+}
+
+static void leave_denial(void *denial)
+{
+    (void)denial;
+}
+
+void trace_report_free(struct trace_report *report)
+{
+    tdestroy(report->index, leave_denial);
+    for (size_t i = 0; i < report->count; i++)
+        free_denial(report->denials[i]);
+    free(report->denials);
+    *report = (struct trace_report){0};
+}
+
+/* ---- What a line would be for ---- */
+
+/* The length of "/proc/PID"; 0: it is none. */
+static size_t process_directory(const char *path)
+{
+    size_t length = strlen("/proc/");
+
+    if (strncmp(path, "/proc/", length) != 0 || !isdigit((unsigned char)path[length]))
+        return 0;
+    length += strspn(path + length, "0123456789");
+    return path[length] == '/' || !path[length] ? length : 0;
+}
+
+/* As it is told: the directory of a process has another name each time. */
+static void name_of(const struct failed_call *call, const char *path, char name[static PATH_MAX])
+{
+    size_t length = process_directory(path);
+    bool is_own = length && strtol(path + strlen("/proc/"), NULL, 10) == process_of(call->tid);
+
+    snprintf(name, PATH_MAX, "%s%s", is_own ? "/proc/self" : "", path + (is_own ? length : 0));
+}
+
+/* The directory above in which the policy lets the program create, as the policy names it; NULL: none. There files come and go, and a
+ * rule holds for the file that was there. */
+static const char *creatable_above(const struct launch *launch, const char *path)
+{
+    char parent[PATH_MAX], *slash;
+    const struct launch_grant *grant = NULL;
+
+    snprintf(parent, sizeof parent, "%s", path);
+    slash = strrchr(parent, '/');
+    if (!slash || !slash[1])
+        return NULL;
+    slash[slash == parent] = '\0';
+    for (size_t i = 0; i < policy_right_count && !grant; i++)
+        if (policy_right_table[i].bit & policy_rights_that_create() & ~POLICY_REFER)
+            grant = launch_granting(launch, parent, policy_right_table[i].bit);
+    return grant ? grant->rule->path : NULL;
+}
+
+/* A rule for what belongs to one process would hold for that process alone. */
+static const char *subject_of(const struct failed_call *call, const char *path)
+{
+    const char *directory;
+
+    if (process_directory(path))
+        return "/proc";
+    directory = creatable_above(call->launch, path);
+    return directory ? directory : path;
+}
+
+/* ---- Judging ---- */
+
+static bool judge(struct failed_call *call, policy_rights right, const char *path, struct verdict *verdict)
+{
+    struct error error = {0};
+
+    if (verdict_of_path(call->launch, right, path, verdict, &error) == 0)
+        return true;
+    verdict_free(verdict);
+    call->is_out_of_memory = true;
+    return false;
+}
+
+/* Whether a line for `subject` would allow it; else why not, in `found`. */
+static bool may_suggest(struct failed_call *call, policy_rights right, const char *subject,
+                        struct trace_denial *found)
+{
+    struct verdict verdict;
+    bool is_fine;
+
+    if (!judge(call, right, subject, &verdict))
+        return false;
+    is_fine = verdict.suggestion != NULL;
+    if (verdict.forbidden_by)
+        found->forbidden_by = *verdict.forbidden_by;
+    verdict_free(&verdict);
+    return is_fine;
+}
+
+static void find_line(struct failed_call *call, policy_rights right, const char *path,
+                      struct trace_denial *found)
+{
+    const char *subject = subject_of(call, path);
+
+    found->has_line = may_suggest(call, right, subject, found);
+    if (!found->has_line && subject != path && !process_directory(path)) {
+        struct policy_position wider = found->forbidden_by;
+
+        subject = path; /* the directory as a whole would open too much */
+        found->forbidden_by = (struct policy_position){0};
+        found->has_line = may_suggest(call, right, subject, found);
+        if (!found->has_line && !found->forbidden_by.line)
+            found->forbidden_by = wider;
+    }
+    found->subject = found->has_line ? strdup(subject) : NULL;
+    if (found->has_line && found->forbidden_by.line)
+        found->forbidden_by = (struct policy_position){0};
+    if (found->has_line && !found->subject)
+        call->is_out_of_memory = true;
+}
+
+/* False: it is not denied by the policy, or memory ran out. */
+static bool find_denial(struct failed_call *call, policy_rights right, const char *path,
+                        struct trace_denial *found)
+{
+    char name[PATH_MAX];
+    struct verdict verdict;
+    const char *target;
+
+    *found = (struct trace_denial){0};
+    if (!judge(call, right, path, &verdict))
+        return false;
+    target = verdict.interpreter ? verdict.interpreter : path;
+    if (verdict.landlock_denies) {
+        name_of(call, target, name);
+        found->path = strdup(name);
+        found->rights = verdict.missing;
+        if (!verdict.is_undecided)
+            found->system_obstacle = verdict.system_obstacle;
+        if (found->system_obstacle == VERDICT_NOTHING)
+            find_line(call, right, target, found);
+        call->is_out_of_memory |= !found->path;
+    }
+    verdict_free(&verdict);
+    return found->path;
+}
+
+static void forbid(struct trace_denial *found, const struct policy_position *position)
+{
+    free(found->subject);
+    found->subject = NULL;
+    found->has_line = false;
+    found->forbidden_by = *position;
+}
+
+/* Where one of the rights that the call needs must not be given, a line for the others would be of no use. */
+void deny_path(struct failed_call *call, policy_rights rights, const char *path)
+{
+    enum { MOST = 32 }; /* rights on files */
+    struct trace_denial found[MOST];
+    const struct policy_position *forbidden = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < policy_right_count && count < MOST; i++)
+        if (policy_right_table[i].bit & rights &&
+            find_denial(call, policy_right_table[i].bit, path, &found[count]))
+            count++;
+    for (size_t i = 0; i < count; i++)
+        if (found[i].forbidden_by.line)
+            forbidden = &found[i].forbidden_by;
+    for (size_t i = 0; i < count; i++) {
+        if (forbidden && found[i].has_line)
+            forbid(&found[i], forbidden);
+        note(call, &found[i]);
+        free(found[i].path);
+        free(found[i].subject);
+    }
+}
+
+void deny_port(struct failed_call *call, policy_rights right, uint16_t port)
+{
+    struct trace_denial found = {.port = port, .rights = right};
+    struct verdict verdict;
+    struct error error = {0};
+
+    if (verdict_of_port(call->launch, right, port, &verdict, &error) < 0) {
+        call->is_out_of_memory = true;
+        return;
+    }
+    if (verdict.landlock_denies) {
+        found.has_line = verdict.suggestion != NULL;
+        if (verdict.forbidden_by)
+            found.forbidden_by = *verdict.forbidden_by;
+        note(call, &found);
+    }
+    verdict_free(&verdict);
+}
+
+void deny_scope(struct failed_call *call, policy_rights scope)
+{
+    struct trace_denial found = {.rights = scope};
+
+    if (call->launch->handled & scope)
+        note(call, &found);
+}

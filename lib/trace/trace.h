@@ -1,0 +1,87 @@
+/*
+ * What a program, and all that it starts, is denied by Landlock: each path, port and scope once, with the line that would allow it.
+ *
+ * The program runs as landlock-exec would run it, and is watched with ptrace(2): a call that fails as Landlock lets calls fail (EACCES,
+ * EXDEV, EPERM) is looked at where it stopped, and lib/verdict tells whether the policy is why. Nothing is changed or withheld, and
+ * no contents, arguments or environment are read but the names that the call was given. The kernel asks for no privilege: the
+ * watching process is the program's parent, of the same user, outside of the restriction.
+ *
+ * Every call is stopped at, which a seccomp filter would spare: but its filter stays on a process when nobody watches it any more, and
+ * on one that is watched by another, and lets its calls fail there.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include "launch/launch.h"
+#include "verdict/verdict.h"
+
+enum { TRACE_MAX_DENIALS = 10000 }; /* kept; others are counted */
+
+/* What was denied of one path, port or scope. */
+struct trace_denial {
+    char *
+        path; /* where the path leads; /proc/self for the directory of the process itself; NULL: a port or scope */
+    uint16_t port;        /* of network rights */
+    policy_rights rights; /* that were missing */
+    const char *call;     /* the system call that met it first, "openat" */
+    int failure;          /* its errno */
+    char *program;        /* the executable of the process that met it first; NULL: it could not be told */
+    unsigned long count;  /* calls */
+
+    /* Either there is a line that would allow it, or one of the two is why not; neither for a scope. */
+    char *subject; /* the path of the line: a directory where the name comes and goes; NULL: none */
+    bool has_line;
+    struct policy_position
+        forbidden_by; /* the `expect denied` or `private` that a line would contradict; line 0: none */
+    enum verdict_obstacle system_obstacle; /* what stands in the way without Landlock, too */
+};
+
+struct trace_report {
+    struct trace_denial **denials; /* in the order they were met */
+    size_t count, capacity;
+    void *index;        /* of them: tsearch(3) */
+    size_t dropped;     /* beyond TRACE_MAX_DENIALS, calls */
+    size_t unread;      /* calls that failed in processes that may not be looked at (PR_SET_DUMPABLE) */
+    size_t unfollowed;  /* processes that were watched by another, or hid from being watched */
+    size_t foreign;     /* calls of programs of another architecture */
+    size_t left;        /* processes that were there after the program had ended, and were let go */
+    bool has_started;   /* the program was executed */
+    bool was_signalled; /* a signal came for this process, and was passed on */
+    int status;         /* of the program: waitpid(2) */
+};
+
+/* Runs the program of `launch`, which was prepared, once, and adds what it was denied to `report`, which is zeroed before the first
+ * run. This process must have no capabilities (launch_drop_capabilities()) and no other children. Signals that end a process go to
+ * the program meanwhile. Returns when the program has ended, and what it left behind with it or some seconds later.
+ *
+ * 0, or -1 and `error` (LAUNCH_SYSTEM): it cannot be watched, or memory ran out. Where the launch was refused the child has said so on
+ * standard error, and its exit status is the refusal's (launch_reason()). Whatever happened, `report` is to be freed. */
+int trace_run(struct launch *launch, struct trace_report *report, struct error *error);
+
+void trace_report_free(struct trace_report *report);
+
+/* ---- Lines ---- */
+
+/* An `allow` statement: of a path, or of a port (`path` NULL). */
+struct trace_line {
+    char *path;
+    uint16_t port;
+    policy_rights rights;
+};
+
+struct trace_lines {
+    struct trace_line *items;
+    size_t count, capacity;
+};
+
+/* Adds the lines that would allow what was denied, the least of them: sorted, each path and port once, none that another one covers.
+ * `gathers`: files that share a directory, but for programs, become one line for it, where that is not the root or a directory in it
+ * and contradicts nothing in the policy. 0, or -1 with errno ENOMEM. Whatever happened, `lines` is to be freed. */
+int trace_lines_add(struct trace_lines *lines, const struct trace_report *report, const struct launch *launch,
+                    bool gathers);
+void trace_lines_free(struct trace_lines *lines);
+
+/* "allow read_file /etc/mime.types", to be freed. NULL: memory ran out. */
+char *trace_line_text(const struct trace_line *line);
+
+#endif
