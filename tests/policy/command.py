@@ -17,7 +17,7 @@ from harness import ORDINARY, SandboxTest, as_user, launcher_environment, said
 
 COMMAND = Path(os.environ["LANDLOCK_POLICY"])
 NEWEST = 11  # the newest ABI that this build knows
-SUBCOMMANDS = ("check", "show", "why", "test", "probe")
+SUBCOMMANDS = ("check", "show", "why", "test", "probe", "trace")
 
 
 @dataclasses.dataclass

@@ -11,7 +11,9 @@ from harness import PATIENCE, SOURCE, launcher_environment
 
 HELP_OF = {"check": ("--define", "--format", "--ignore", "--help", "--version"), "show": ("--define", "--max-abi", "--format", "--help", "--version"),
            "why": ("--define", "--max-abi", "--format", "--help", "--version"), "test": ("--define", "--max-abi", "--format", "--help", "--version"),
-           "probe": ("--define", "--max-abi", "--format", "--help", "--version")}
+           "probe": ("--define", "--max-abi", "--format", "--help", "--version"),
+           "trace": ("--define", "--max-abi", "--format", "--output", "--gather", "--runs", "--report", "--help", "--version"),
+           "import": ("--define", "--format", "--help", "--version"), "export": ("--define", "--format", "--help", "--version")}
 
 
 class Options(CommandTest):
