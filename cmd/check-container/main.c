@@ -10,10 +10,8 @@
 /* On one line: the launcher makes it part of its own. */
 static int say(const struct error *error)
 {
-    auto_free char *text = NULL;
+    auto_free char *text = text_of("%s%s%s", error->message, error->hint[0] ? "; " : "", error->hint);
 
-    if (asprintf(&text, "%s%s%s", error->message, error->hint[0] ? "; " : "", error->hint) < 0)
-        text = NULL;
     text_write_line(STDERR_FILENO, "", text ? text : "out of memory");
     return CONTAINER_NOT_CHECKED;
 }

@@ -335,10 +335,8 @@ static json_t *json_environment(const struct policy *policy)
     json_t *object = json_object(), *keep = json_array(), *set = json_array();
 
     for (size_t i = 0; i < policy->kept_count; i++) {
-        auto_free char *pattern = NULL;
+        auto_free char *pattern = text_of("%s%s", policy->kept[i].name, policy->kept[i].is_prefix ? "*" : "");
 
-        if (asprintf(&pattern, "%s%s", policy->kept[i].name, policy->kept[i].is_prefix ? "*" : "") < 0)
-            pattern = NULL;
         json_add(keep, pattern ? json_text(pattern) : NULL);
     }
     for (size_t i = 0; i < policy->setting_count; i++)

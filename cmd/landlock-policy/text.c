@@ -50,8 +50,7 @@ void put_reason(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    text = text_of_list(format, arguments);
     va_end(arguments);
     fputs("    ", stdout);
     put_text(text ? text : "(out of memory)");
@@ -61,10 +60,7 @@ void put_reason(const char *format, ...)
 char *position_text(const struct policy *policy, const struct policy_position *position)
 {
     size_t line, column;
-    char *text;
 
     policy_locate(policy, position, &line, &column);
-    if (asprintf(&text, "%s:%zu:%zu", policy->files[position->file].name, line, column) < 0)
-        return NULL;
-    return text;
+    return text_of("%s:%zu:%zu", policy->files[position->file].name, line, column);
 }

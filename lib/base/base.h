@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -126,6 +127,7 @@ bool is_at_or_below(const char *path, const char *top);
 
 /* asprintf(3), returning the text, which is to be freed; NULL: out of memory. */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_of_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* The length in bytes (1 to 4) of the UTF-8 sequence at `text`, of which `size` bytes may be read; 0 where it
  * is not valid UTF-8 (RFC 3629, section 3: no overlong forms, no surrogates, nothing above U+10FFFF). */

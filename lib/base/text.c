@@ -20,14 +20,20 @@ bool is_at_or_below(const char *path, const char *top)
     return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
 }
 
+char *text_of_list(const char *format, va_list arguments)
+{
+    char *text;
+
+    return vasprintf(&text, format, arguments) < 0 ? NULL : text;
+}
+
 char *text_of(const char *format, ...)
 {
     va_list arguments;
     char *text;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    text = text_of_list(format, arguments);
     va_end(arguments);
     return text;
 }

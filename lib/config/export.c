@@ -44,8 +44,7 @@ note_at(struct export *export, const struct policy_position *position, const cha
     va_list arguments;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    text = text_of_list(format, arguments);
     va_end(arguments);
     policy_locate(export->policy, position, &line, &column);
     add_note(export->notes, "%s:%zu:%zu: %s", export->policy->files[position->file].name, line, column,

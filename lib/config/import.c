@@ -41,8 +41,7 @@ complain(struct import *import, const struct place *place, const char *format, .
     va_list arguments;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    text = text_of_list(format, arguments);
     va_end(arguments);
     if (place->key)
         where = text_of("%s[%zu].%s[%zu]", place->list, place->item, place->key, place->index);

@@ -8,8 +8,7 @@ void add_note(struct config_notes *notes, const char *format, ...)
     char *text;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    text = text_of_list(format, arguments);
     va_end(arguments);
     if (!text || array_reserve(&notes->items, &notes->capacity, notes->count, sizeof *notes->items) < 0) {
         free(text);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 /*
@@ -65,41 +64,28 @@ void container_free_arguments(char **arguments)
     free(arguments);
 }
 
-static char *word(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static char *word(const char *format, ...)
-{
-    char *text;
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    va_end(arguments);
-    return text;
-}
-
 /* Fills in the words; a NULL among them: memory ran out. Returns how many there are. */
 static size_t put_words(const struct container_expectation *expectation, char **words)
 {
     size_t count = 0;
 
-    words[count++] = word("check-container");
-    words[count++] = word("uid=%u", expectation->uid);
+    words[count++] = text_of("check-container");
+    words[count++] = text_of("uid=%u", expectation->uid);
     for (size_t i = 0; i < array_size(presets); i++)
         if (expectation->presets & presets[i].bit)
-            words[count++] = word("preset=%s", presets[i].name);
+            words[count++] = text_of("preset=%s", presets[i].name);
     for (size_t i = 0; i < expectation->read_only_count; i++)
-        words[count++] =
-            word("read-only=%" PRIu64 ":%s", expectation->read_only[i].mount, expectation->read_only[i].path);
+        words[count++] = text_of("read-only=%" PRIu64 ":%s", expectation->read_only[i].mount,
+                                 expectation->read_only[i].path);
     for (size_t i = 0; i < expectation->writable_count; i++) {
         const struct container_place *place = &expectation->writable[i];
 
-        words[count++] = word("writable=%" PRIu64 ":%d:%d:%s", place->mount, place->is_mount_point,
-                              place->is_allowed, place->path);
+        words[count++] = text_of("writable=%" PRIu64 ":%d:%d:%s", place->mount, place->is_mount_point,
+                                 place->is_allowed, place->path);
     }
     for (size_t i = 0; i < expectation->held_count; i++)
-        words[count++] = word("held=%" PRIu64 ":%s", expectation->held[i].mount, expectation->held[i].path);
+        words[count++] =
+            text_of("held=%" PRIu64 ":%s", expectation->held[i].mount, expectation->held[i].path);
     return count;
 }
 

@@ -119,8 +119,7 @@ int find(struct check *check, enum remedy remedy, const char *subject, const cha
     if (check->is_full)
         return add(check, strdup("there is more, which is not told"), strdup("begin with what is"));
     va_start(arguments, format);
-    if (vasprintf(&message, format, arguments) < 0)
-        message = NULL;
+    message = text_of_list(format, arguments);
     va_end(arguments);
     return add(check, message, hint_of(check->expectation->presets, remedy, subject));
 }

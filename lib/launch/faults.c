@@ -13,11 +13,8 @@ static const char *without_position(const struct launch *launch, const struct po
     if (!position)
         return message;
     policy_locate(launch->policy, position, &line, &column);
-    if (asprintf(&prefix, "%s:%zu:%zu: ", launch->policy->files[position->file].name, line, column) < 0) {
-        prefix = NULL;
-        return message;
-    }
-    return strncmp(message, prefix, strlen(prefix)) ? message : message + strlen(prefix);
+    prefix = text_of("%s:%zu:%zu: ", launch->policy->files[position->file].name, line, column);
+    return !prefix || strncmp(message, prefix, strlen(prefix)) ? message : message + strlen(prefix);
 }
 
 static int add_fault(struct launch_faults *faults, struct launch_fault fault)

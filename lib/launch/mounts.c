@@ -74,12 +74,8 @@ int place_of(const struct mounts *mounts, uint64_t id, const char *path, struct 
     rest = path + (strcmp(mount->point, "/") ? strlen(mount->point) : 0);
     place->device = mount->device;
     place->is_listed = true;
-    if (asprintf(&place->path, "%s%s", strcmp(mount->root, "/") ? mount->root : "",
-                 strcmp(rest, "/") ? rest : "") < 0) {
-        place->path = NULL;
-        return -1;
-    }
-    return 1;
+    place->path = text_of("%s%s", strcmp(mount->root, "/") ? mount->root : "", strcmp(rest, "/") ? rest : "");
+    return place->path ? 1 : -1;
 }
 
 const struct mounts *mounts_of(struct walker *walker)

@@ -28,10 +28,9 @@ static int check_mount(const struct launch *launch, const struct policy_path *na
 
     if (mount->device != place->device || !is_at_or_below(place->path, mount->root))
         return 0;
-    if (asprintf(&path, "%s%s", strcmp(mount->point, "/") ? mount->point : "", place->path + skipped) < 0) {
-        path = NULL;
+    path = text_of("%s%s", strcmp(mount->point, "/") ? mount->point : "", place->path + skipped);
+    if (!path)
         return system_error(error, "reading private files");
-    }
     return is_open(launch, path) ? say_open(launch, named, path, error) : 0;
 }
 

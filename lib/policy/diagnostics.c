@@ -72,7 +72,8 @@ static bool record(struct parser *parser, struct policy_diagnostic diagnostic, c
     }
     if (array_reserve(&all->items, &all->capacity, all->count, sizeof *all->items) < 0)
         return out_of_memory(parser);
-    if (vasprintf(&diagnostic.message, format, arguments) < 0)
+    diagnostic.message = text_of_list(format, arguments);
+    if (!diagnostic.message)
         return out_of_memory(parser);
     if (!copy_text(&diagnostic.file, file) || !copy_text(&diagnostic.definition, definition)) {
         free_texts(&diagnostic);

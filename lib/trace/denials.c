@@ -44,6 +44,8 @@ static void free_denial(struct trace_denial *denial)
 static struct trace_denial *copy_denial(const struct failed_call *call, const struct trace_denial *found)
 {
     struct trace_denial *denial = malloc(sizeof *denial);
+    char program[PATH_MAX];
+    bool has_program = program_of(call->tid, program);
 
     if (!denial)
         return NULL;
@@ -52,9 +54,10 @@ static struct trace_denial *copy_denial(const struct failed_call *call, const st
     denial->subject = found->subject ? strdup(found->subject) : NULL;
     denial->call = call->name;
     denial->failure = call->failure;
-    denial->program = program_of(call->tid);
+    denial->program = has_program ? strdup(program) : NULL;
     denial->count = 0;
-    if ((denial->path || !found->path) && (denial->subject || !found->subject))
+    if ((denial->path || !found->path) && (denial->subject || !found->subject) &&
+        (denial->program || !has_program))
         return denial;
     free_denial(denial);
     return NULL;
@@ -230,6 +233,8 @@ static bool find_denial(struct failed_call *call, policy_rights right, const cha
         call->is_out_of_memory |= !found->path;
     }
     verdict_free(&verdict);
+    if (!found->path)
+        free(found->subject);
     return found->path;
 }
 

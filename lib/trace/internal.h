@@ -41,8 +41,8 @@ bool resolve_path(pid_t tid, int directory, const char *path, bool follows, char
 /* What its descriptor is open on. False: it has no name. */
 bool path_of_descriptor(pid_t tid, int fd, char real[static PATH_MAX]);
 
-/* The path of its executable, to be freed. NULL: it cannot be told. */
-char *program_of(pid_t tid);
+/* The path of its executable. False: it cannot be told. */
+bool program_of(pid_t tid, char path[static PATH_MAX]);
 
 /* Its process. 0: it cannot be told. */
 pid_t process_of(pid_t tid);

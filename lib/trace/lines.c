@@ -113,20 +113,21 @@ static bool may_be_gathered(const struct trace_line *line)
     return line->path && !(line->rights & POLICY_EXECUTE) && is_file(line->path);
 }
 
-/* Whether the policy has nothing against it. */
-static bool may_open(const struct launch *launch, const struct trace_line *line)
+/* Whether the policy has nothing against it: 1, 0, or -1: memory ran out. */
+static int may_open(const struct launch *launch, const struct trace_line *line)
 {
     struct error error = {0};
-    bool is_fine = true;
+    int is_fine = 1;
 
-    for (size_t i = 0; i < policy_right_count && is_fine; i++) {
+    for (size_t i = 0; i < policy_right_count && is_fine > 0; i++) {
         struct verdict verdict;
 
         if (!(policy_right_table[i].bit & line->rights))
             continue;
         if (verdict_of_path(launch, policy_right_table[i].bit, line->path, &verdict, &error) < 0)
-            return false;
-        is_fine = !verdict.forbidden_by;
+            is_fine = -1;
+        else
+            is_fine = !verdict.forbidden_by;
         verdict_free(&verdict);
     }
     return is_fine;
@@ -151,6 +152,7 @@ static int take_repeated(struct trace_lines *lines, const struct trace_lines *di
                          const struct launch *launch)
 {
     size_t next;
+    int may_be;
 
     for (size_t i = 0; i < directories->count; i = next) {
         struct trace_line line = directories->items[i];
@@ -158,7 +160,8 @@ static int take_repeated(struct trace_lines *lines, const struct trace_lines *di
         for (next = i + 1; next < directories->count && compare(&directories->items[next], &line) == 0;
              next++)
             line.rights |= directories->items[next].rights;
-        if (next > i + 1 && may_open(launch, &line) && append(lines, line.path, 0, line.rights) < 0)
+        may_be = next > i + 1 ? may_open(launch, &line) : 0;
+        if (may_be < 0 || (may_be && append(lines, line.path, 0, line.rights) < 0))
             return -1;
     }
     return 0;

@@ -94,11 +94,9 @@ bool path_of_descriptor(pid_t tid, int fd, char real[static PATH_MAX])
     return read_own_link(tid, name, real) && real[0] == '/';
 }
 
-char *program_of(pid_t tid)
+bool program_of(pid_t tid, char path[static PATH_MAX])
 {
-    char path[PATH_MAX];
-
-    return read_own_link(tid, "exe", path) ? strdup(path) : NULL;
+    return read_own_link(tid, "exe", path);
 }
 
 pid_t process_of(pid_t tid)

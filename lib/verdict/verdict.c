@@ -319,10 +319,11 @@ static bool leads_through(const struct question *question, const char *path)
 /* Whether to allow what was asked about would open `path`, too. */
 static bool would_open(const struct question *question, const char *path)
 {
-    auto_free char *real = realpath(path, NULL);
+    char real[PATH_MAX];
+    bool leads = realpath(path, real);
 
-    return is_at_or_below(path, question->real) || (real && is_at_or_below(real, question->real)) ||
-           (!question->failure && leads_through(question, real ? real : path));
+    return is_at_or_below(path, question->real) || (leads && is_at_or_below(real, question->real)) ||
+           (!question->failure && leads_through(question, leads ? real : path));
 }
 
 /* The statement that forbids the line: what is expected to be denied at the path or below, or a private file there. */
@@ -363,12 +364,9 @@ static int suggest(const struct question *question, struct verdict *verdict)
     if (verdict->forbidden_by)
         return 0;
     path = text_as_word(question->real);
-    if (!path || asprintf(&verdict->suggestion, "allow %s %s", policy_rights_text(verdict->missing, names),
-                          path) < 0) {
-        verdict->suggestion = NULL;
-        return -1;
-    }
-    return 0;
+    verdict->suggestion =
+        path ? text_of("allow %s %s", policy_rights_text(verdict->missing, names), path) : NULL;
+    return verdict->suggestion ? 0 : -1;
 }
 
 /* ---- What execve(2) opens beside the program ---- */
@@ -479,12 +477,11 @@ int verdict_of_port(const struct launch *launch, policy_rights right, uint16_t p
     verdict->obstacle = VERDICT_LANDLOCK;
     verdict->missing = right;
     verdict->forbidden_by = forbidden_port(launch->policy, right, port);
-    if (!verdict->forbidden_by &&
-        asprintf(&verdict->suggestion, "allow %s %u", policy_rights_text(right, names), port) < 0) {
-        verdict->suggestion = NULL;
-        return error_set(error, LAUNCH_SYSTEM, "looking at port %u: out of memory", port);
-    }
-    return 0;
+    if (verdict->forbidden_by)
+        return 0;
+    verdict->suggestion = text_of("allow %s %u", policy_rights_text(right, names), port);
+    return verdict->suggestion ? 0
+                               : error_set(error, LAUNCH_SYSTEM, "looking at port %u: out of memory", port);
 }
 
 void verdict_free(struct verdict *verdict)
