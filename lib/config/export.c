@@ -121,7 +121,16 @@ static void set_ruleset(struct export *export, json_t *document)
     set(export, document, "ruleset", array);
 }
 
-/* A path as a template has it: "$" begins a variable. NULL: it is no UTF-8, or memory ran out. */
+static bool is_utf8(const char *text)
+{
+    size_t length = 1;
+
+    for (; *text && length; text += length)
+        length = utf8_sequence(text, strnlen(text, 4));
+    return length;
+}
+
+/* A path as a template has it: "$" begins a variable. NULL: memory ran out. */
 static json_t *template_of(struct export *export, const char *path)
 {
     struct text text = {0};
@@ -139,6 +148,7 @@ static json_t *template_of(struct export *export, const char *path)
         return NULL;
     }
     string = json_string(text.bytes);
+    export->is_out_of_memory |= !string;
     free(text.bytes);
     return string;
 }
@@ -170,11 +180,11 @@ static void add_path_rule(struct export *export, json_t *rules, const struct pol
         note_at(export, &rule->position, "the format has no name for what is allowed on %s", rule->path);
         return;
     }
-    path = template_of(export, rule->path);
-    if (!path) {
+    if (!is_utf8(rule->path)) {
         note_at(export, &rule->position, "%s: JSON has no bytes that are not UTF-8", rule->path);
         return;
     }
+    path = template_of(export, rule->path);
     add(export, array_for(export, rules, rights, "parent"), path);
 }
 

@@ -493,10 +493,12 @@ static int answer(struct import *import, struct config_notes *notes)
 int config_import(const char *text, size_t size, FILE *out, struct config_notes *notes)
 {
     struct import import = {0};
-    json_error_t fault;
+    json_error_t fault = {0};
     json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &fault);
 
-    if (!document)
+    if (!document && json_error_code(&fault) <= json_error_out_of_memory) /* or it has not come to say */
+        import.is_out_of_memory = true;
+    else if (!document)
         add_note(&import.faults, "%d:%d: %s", fault.line, fault.column, fault.text);
     else
         read_document(&import, document);

@@ -36,20 +36,12 @@ struct expansion {
 
 static const char *expand(struct expansion *expansion, const char *text, size_t length);
 
-/* Each value of a variable, and what stands behind it. */
+/* Each value of a variable, which check() has seen, and what stands behind it. */
 static const char *expand_variable(struct expansion *expansion, const char *name, size_t length)
 {
-    const char *end = memchr(name, '}', strlen(name)), *fault;
-    const struct variable *variable;
+    const char *end = strchr(name, '}'), *fault = NULL;
+    const struct variable *variable = find_variable(expansion->variables, name, (size_t)(end - name));
 
-    if (!end)
-        return "'${' without '}'";
-    fault = variable_name_fault(name, (size_t)(end - name));
-    if (fault)
-        return fault;
-    variable = find_variable(expansion->variables, name, (size_t)(end - name));
-    if (!variable)
-        return "it names a variable that there is not";
     for (size_t i = 0; i < variable->count && !fault; i++) {
         size_t more = strlen(variable->values[i]);
 
@@ -76,9 +68,11 @@ static const char *expand(struct expansion *expansion, const char *text, size_t 
     return expansion->take(expansion->context, expansion->path);
 }
 
-/* A fault must be found, too, where a variable without values hides it. */
-static const char *check(const char *text, const struct variables *variables)
+/* A fault must be found, too, where a variable without values hides it. *is_nothing: it stands for no path. */
+static const char *check(const char *text, const struct variables *variables, bool *is_nothing)
 {
+    const struct variable *variable;
+
     for (; (text = strchr(text, '$')); text++) {
         const char *end, *fault;
 
@@ -92,8 +86,10 @@ static const char *check(const char *text, const struct variables *variables)
         fault = end ? variable_name_fault(text + 2, (size_t)(end - text) - 2) : "'${' without '}'";
         if (fault)
             return fault;
-        if (!find_variable(variables, text + 2, (size_t)(end - text) - 2))
+        variable = find_variable(variables, text + 2, (size_t)(end - text) - 2);
+        if (!variable)
             return "it names a variable that there is not";
+        *is_nothing |= !variable->count;
     }
     return NULL;
 }
@@ -102,7 +98,8 @@ const char *expand_template(const char *text, const struct variables *variables,
                             void *context)
 {
     struct expansion expansion = {.variables = variables, .take = take, .context = context};
-    const char *fault = strlen(text) > MOST_TEXT ? "it is too long" : check(text, variables);
+    bool is_nothing = false;
+    const char *fault = strlen(text) > MOST_TEXT ? "it is too long" : check(text, variables, &is_nothing);
 
-    return fault ? fault : expand(&expansion, text, 0);
+    return fault || is_nothing ? fault : expand(&expansion, text, 0);
 }

@@ -91,7 +91,7 @@ def signals():
 
 
 def stops():
-    child = subprocess.Popen(["sleep", "100"])
+    child = subprocess.Popen(["sleep", "100"], process_group=0)  # an orphaned one is not stopped by SIGTSTP
     answers = []
     for number, flags in ((signal.SIGSTOP, os.WUNTRACED), (signal.SIGCONT, os.WCONTINUED), (signal.SIGTSTP, os.WUNTRACED), (signal.SIGCONT, os.WCONTINUED)):
         os.kill(child.pid, number)
