@@ -1,8 +1,8 @@
+#include "base/architecture.h"
 #include "launch/internal.h"
 
 #include <asm/ioctls.h>
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -25,18 +25,10 @@
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 /* Only the calls of the launcher's own architecture: others, of 32-bit programs and x32, have other numbers. */
-#if defined __x86_64__
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#define X32_BIT 0x40000000
+#ifdef X32_BIT
 #define ONLY_OWN_NUMBERS LOAD(nr), IF_BITS(X32_BIT, 0, 1), FAIL(ENOSYS)
-#elif defined __aarch64__
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#define ONLY_OWN_NUMBERS LOAD(nr)
-#elif defined __riscv && __riscv_xlen == 64
-#define ARCHITECTURE AUDIT_ARCH_RISCV64
-#define ONLY_OWN_NUMBERS LOAD(nr)
 #else
-#error "seccomp filter: tell here what this architecture is called"
+#define ONLY_OWN_NUMBERS LOAD(nr)
 #endif
 
 static const struct sock_filter beginning[] = {LOAD(arch), IF_EQUAL(ARCHITECTURE, 1, 0), FAIL(ENOSYS),

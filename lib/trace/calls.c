@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 
 enum { NONE = -1 };
 
@@ -21,8 +23,16 @@ struct call_row {
     signed char directory, path; /* NONE: the working directory */
     signed char other;           /* flags, mode or request */
     signed char new_directory, new_path;
-    int flags; /* that the call has by itself */
+    int flags;    /* that the call has by itself */
+    int failures; /* Landlock's: some of these */
 };
+
+enum { DENIED = 1, MOVED = 2, FORBIDDEN = 4 }; /* EACCES, EXDEV, EPERM */
+
+static int failure_bit(int failure)
+{
+    return failure == EACCES ? DENIED : failure == EXDEV ? MOVED : failure == EPERM ? FORBIDDEN : 0;
+}
 
 static int descriptor(const struct failed_call *call, signed char number)
 {
@@ -45,14 +55,8 @@ static bool take_text(struct failed_call *call, signed char number, char text[st
     return false;
 }
 
-static bool resolve(struct failed_call *call, signed char directory, const char *text, bool follows,
-                    char real[static PATH_MAX])
-{
-    return resolve_path(call->tid, descriptor(call, directory), text, follows, real);
-}
-
 /* Where a path argument leads; an empty one is the descriptor itself, where the call allows that. */
-static bool take_path(struct failed_call *call, signed char directory, signed char number, bool follows,
+static bool take_path(struct failed_call *call, signed char directory, signed char number, int how,
                       char real[static PATH_MAX])
 {
     char text[PATH_MAX];
@@ -61,7 +65,7 @@ static bool take_path(struct failed_call *call, signed char directory, signed ch
         return false;
     if (!text[0] && directory != NONE && path_of_descriptor(call->tid, descriptor(call, directory), real))
         return true;
-    return text[0] && resolve(call, directory, text, follows, real);
+    return text[0] && resolve_path(call->tid, descriptor(call, directory), text, how, real);
 }
 
 /* The directory that a path stands in. */
@@ -110,7 +114,8 @@ static policy_rights right_to_remove(mode_t mode)
 
 /* ---- Opening ---- */
 
-static policy_rights rights_to_open(unsigned flags, bool is_directory)
+/* O_TRUNC is nothing to devices and FIFOs. Nor is it to a file that the call makes, but the next time it is. */
+static policy_rights rights_to_open(unsigned flags, mode_t kind)
 {
     unsigned mode = flags & O_ACCMODE;
     policy_rights rights = 0;
@@ -118,10 +123,10 @@ static policy_rights rights_to_open(unsigned flags, bool is_directory)
     if (flags & O_PATH)
         return 0;
     if (mode == O_RDONLY || mode == O_RDWR)
-        rights |= is_directory && (flags & O_TMPFILE) != O_TMPFILE ? POLICY_READ_DIR : POLICY_READ_FILE;
+        rights |= S_ISDIR(kind) && (flags & O_TMPFILE) != O_TMPFILE ? POLICY_READ_DIR : POLICY_READ_FILE;
     if (mode == O_WRONLY || mode == O_RDWR)
         rights |= POLICY_WRITE_FILE;
-    if (flags & O_TRUNC)
+    if (flags & O_TRUNC && S_ISREG(kind))
         rights |= POLICY_TRUNCATE;
     return rights;
 }
@@ -136,31 +141,34 @@ static bool is_to_be_made(const struct failed_call *call, const char *path, cons
     return S_ISREG(status.st_mode) && !status.st_size && launch_grants(call->launch, parent, POLICY_MAKE_REG);
 }
 
-static void examine_open(struct failed_call *call, const struct call_row *row, unsigned flags)
+static void examine_open(struct failed_call *call, const struct call_row *row, unsigned flags, int how)
 {
-    bool follows = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
     char path[PATH_MAX], parent[PATH_MAX];
+    mode_t kind;
 
-    if (!take_path(call, row->directory, row->path, follows, path))
+    if (!(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL))
+        how |= FOLLOWS;
+    if (!take_path(call, row->directory, row->path, how, path))
         return;
     parent_of(path, parent);
+    kind = kind_of(path);
     if (flags & O_CREAT && is_to_be_made(call, path, parent))
-        deny_path(call, POLICY_MAKE_REG | rights_to_open(flags, false), parent);
+        deny_path(call, POLICY_MAKE_REG | rights_to_open(flags, S_IFREG), parent);
     else
-        deny_path(call, rights_to_open(flags, S_ISDIR(kind_of(path))), path);
+        deny_path(call, rights_to_open(flags, kind), path);
 }
 
 static void examine_open_flags(struct failed_call *call, const struct call_row *row)
 {
-    examine_open(call, row, other(call, row));
+    examine_open(call, row, other(call, row), 0);
 }
 
 static void examine_open_how(struct failed_call *call, const struct call_row *row)
 {
-    struct open_how how;
+    struct open_how how; /* no less is taken */
 
-    if (read_memory(call->tid, call->arguments[row->other], &how.flags, sizeof how.flags))
-        examine_open(call, row, (unsigned)how.flags);
+    if (read_memory(call->tid, call->arguments[row->other], &how, sizeof how))
+        examine_open(call, row, (unsigned)how.flags, how.resolve & RESOLVE_IN_ROOT ? IN_DIRECTORY : 0);
     else
         call->is_unread = true;
 }
@@ -169,7 +177,8 @@ static void examine_execution(struct failed_call *call, const struct call_row *r
 {
     char path[PATH_MAX];
 
-    if (take_path(call, row->directory, row->path, !(other(call, row) & AT_SYMLINK_NOFOLLOW), path))
+    if (take_path(call, row->directory, row->path, other(call, row) & AT_SYMLINK_NOFOLLOW ? 0 : FOLLOWS,
+                  path))
         deny_path(call, POLICY_EXECUTE, path);
 }
 
@@ -177,17 +186,57 @@ static void examine_truncation(struct failed_call *call, const struct call_row *
 {
     char path[PATH_MAX];
 
-    if (take_path(call, NONE, row->path, true, path))
+    if (take_path(call, NONE, row->path, FOLLOWS, path))
         deny_path(call, POLICY_TRUNCATE, path);
 }
 
-/* One whose descriptor was opened without the right. */
-static void examine_descriptor(struct failed_call *call, const struct call_row *row)
+static bool is_on_device(const char *path, dev_t device)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && status.st_dev == device;
+}
+
+/* By a descriptor that was opened without the right. A file that has lost its name, or never had one, is subject to the rules of the
+ * directory; one of memfd_create(2) to none. */
+static void examine_descriptor_truncation(struct failed_call *call, const struct call_row *row)
+{
+    char path[PATH_MAX], parent[PATH_MAX];
+    struct stat status;
+
+    if (!path_of_descriptor(call->tid, descriptor(call, row->directory), path) ||
+        !status_of_descriptor(call->tid, descriptor(call, row->directory), &status))
+        return;
+    parent_of(path, parent);
+    if (status.st_nlink)
+        deny_path(call, POLICY_TRUNCATE, path);
+    else if (is_on_device(parent, status.st_dev))
+        deny_path(call, POLICY_TRUNCATE, parent);
+}
+
+/* Drivers and file systems say EACCES, too: only devices are Landlock's. */
+static void examine_request(struct failed_call *call, const struct call_row *row)
 {
     char path[PATH_MAX];
+    struct stat status;
 
-    if (path_of_descriptor(call->tid, descriptor(call, row->directory), path))
-        deny_path(call, (policy_rights)1 << row->flags, path);
+    if (path_of_descriptor(call->tid, descriptor(call, row->directory), path) &&
+        status_of_descriptor(call->tid, descriptor(call, row->directory), &status) &&
+        (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)))
+        deny_path(call, POLICY_IOCTL_DEV, path);
+}
+
+/* POSIX message queues are files of a file system that need not be mounted: only a rule for where it is can allow them. */
+static void examine_queue(struct failed_call *call, const struct call_row *row)
+{
+    enum { MQUEUE_MAGIC = 0x19800202 };
+    static const char queues[] = "/dev/mqueue";
+    struct statfs system;
+
+    if (statfs(queues, &system) == 0 && system.f_type == MQUEUE_MAGIC)
+        deny_path(call, rights_to_open(other(call, row), 0), queues);
+    else
+        call->is_unread = true;
 }
 
 /* ---- Making and removing ---- */
@@ -196,7 +245,7 @@ static void examine_making(struct failed_call *call, const struct call_row *row)
 {
     char path[PATH_MAX], parent[PATH_MAX];
 
-    if (!take_path(call, row->directory, row->path, false, path))
+    if (!take_path(call, row->directory, row->path, 0, path))
         return;
     parent_of(path, parent);
     deny_path(call, right_to_make(other(call, row)), parent);
@@ -207,7 +256,7 @@ static void examine_removal(struct failed_call *call, const struct call_row *row
     bool is_directory = row->other == NONE ? row->flags : !!(other(call, row) & AT_REMOVEDIR);
     char path[PATH_MAX], parent[PATH_MAX];
 
-    if (!take_path(call, row->directory, row->path, false, path))
+    if (!take_path(call, row->directory, row->path, 0, path))
         return;
     parent_of(path, parent);
     deny_path(call, is_directory ? POLICY_REMOVE_DIR : POLICY_REMOVE_FILE, parent);
@@ -264,15 +313,15 @@ static void deny_move(struct failed_call *call, struct move *move, mode_t kind, 
     deny_path(call, move->to | refer, move->new_parent);
     if (call->failure != EXDEV)
         return;
-    deny_path(call, gained(call, move->old_parent, move->new_parent, kind), move->old_parent);
+    deny_path(call, gained(call, move->old, move->new_parent, kind), move->old_parent);
     if (exchanges)
-        deny_path(call, gained(call, move->new_parent, move->old_parent, replaced), move->new_parent);
+        deny_path(call, gained(call, move->new, move->old_parent, replaced), move->new_parent);
 }
 
-static bool take_move(struct failed_call *call, const struct call_row *row, bool follows, struct move *move)
+static bool take_move(struct failed_call *call, const struct call_row *row, int how, struct move *move)
 {
-    if (!take_path(call, row->directory, row->path, follows, move->old) ||
-        !take_path(call, row->new_directory, row->new_path, false, move->new))
+    if (!take_path(call, row->directory, row->path, how, move->old) ||
+        !take_path(call, row->new_directory, row->new_path, 0, move->new))
         return false;
     parent_of(move->old, move->old_parent);
     parent_of(move->new, move->new_parent);
@@ -286,7 +335,7 @@ static void examine_renaming(struct failed_call *call, const struct call_row *ro
     struct move move;
     mode_t kind, replaced;
 
-    if (!take_move(call, row, false, &move))
+    if (!take_move(call, row, 0, &move))
         return;
     kind = kind_of(move.old);
     replaced = kind_of(move.new);
@@ -300,7 +349,7 @@ static void examine_linking(struct failed_call *call, const struct call_row *row
     struct move move;
     mode_t kind;
 
-    if (!take_move(call, row, other(call, row) & AT_SYMLINK_FOLLOW, &move))
+    if (!take_move(call, row, other(call, row) & AT_SYMLINK_FOLLOW ? FOLLOWS : 0, &move))
         return;
     kind = kind_of(move.old);
     move.from = 0;
@@ -326,13 +375,15 @@ static void deny_unix(struct failed_call *call, const struct sockaddr_un *addres
     if (size <= offsetof(struct sockaddr_un, sun_path))
         return;
     if (!address->sun_path[0]) {
-        if (!binds)
+        if (!binds && call->failure == EPERM)
             deny_scope(call, POLICY_ABSTRACT_UNIX_SOCKET);
         return;
     }
+    if (call->failure != EACCES)
+        return;
     snprintf(path, sizeof path, "%.*s", (int)(size - offsetof(struct sockaddr_un, sun_path)),
              address->sun_path);
-    if (!resolve_path(call->tid, AT_FDCWD, path, !binds, real))
+    if (!resolve_path(call->tid, AT_FDCWD, path, binds ? 0 : FOLLOWS, real))
         return;
     parent_of(real, parent);
     deny_path(call, binds ? POLICY_MAKE_SOCK : POLICY_RESOLVE_UNIX, binds ? parent : real);
@@ -340,10 +391,15 @@ static void deny_unix(struct failed_call *call, const struct sockaddr_un *addres
 
 static void deny_internet(struct failed_call *call, int fd, uint16_t port, const struct socket_rights *rights)
 {
+    if (call->failure != EACCES)
+        return;
     if (is_socket_of(call->tid, fd, SOCK_STREAM))
         deny_port(call, rights->stream, port);
-    if (is_socket_of(call->tid, fd, SOCK_DGRAM))
-        deny_port(call, rights->datagram, port);
+    if (!is_socket_of(call->tid, fd, SOCK_DGRAM))
+        return;
+    deny_port(call, rights->datagram, port);
+    if (rights->datagram != POLICY_BIND_UDP && is_without_port(call->tid, fd))
+        deny_port(call, POLICY_BIND_UDP, 0); /* the kernel chooses one first */
 }
 
 static void deny_address(struct failed_call *call, int fd, uint64_t at, size_t size,
@@ -372,7 +428,7 @@ static void deny_address(struct failed_call *call, int fd, uint64_t at, size_t s
 static void examine_address(struct failed_call *call, const struct call_row *row)
 {
     deny_address(call, descriptor(call, row->directory), call->arguments[row->path],
-                 call->arguments[row->other], row->flags ? &to_bind : &to_connect);
+                 (unsigned)call->arguments[row->other], row->flags ? &to_bind : &to_connect);
 }
 
 /* Of sendmmsg(2) the first: where a later one fails, the call tells how many were sent. */
@@ -389,15 +445,21 @@ static void examine_message(struct failed_call *call, const struct call_row *row
 
 /* ---- Signals ---- */
 
-/* One that file permissions, so to speak, do not deny: of another process of the same user. */
+/* One that this process, of the same user, might send; to a process or, below 0, to a group. */
+static void deny_signal(struct failed_call *call, pid_t process)
+{
+    if (process && kill(process, 0) == 0)
+        deny_scope(call, POLICY_SIGNAL);
+}
+
 static void examine_signal(struct failed_call *call, const struct call_row *row)
 {
-    char path[32];
-    struct stat status;
+    deny_signal(call, descriptor(call, row->directory));
+}
 
-    snprintf(path, sizeof path, "/proc/%d", descriptor(call, row->directory));
-    if (stat(path, &status) == 0 && status.st_uid == geteuid())
-        deny_scope(call, POLICY_SIGNAL);
+static void examine_pidfd_signal(struct failed_call *call, const struct call_row *row)
+{
+    deny_signal(call, process_of_pidfd(call->tid, descriptor(call, row->directory)));
 }
 
 /* ---- All of them ---- */
@@ -406,44 +468,46 @@ static void examine_signal(struct failed_call *call, const struct call_row *row)
     {                                  \
         SYS_##call, #call, __VA_ARGS__ \
     }
-#define RIGHT_NUMBER(right) __builtin_ctzll(right)
 
 static const struct call_row call_table[] = {
-    CALL(openat, examine_open_flags, 0, 1, 2, NONE, NONE, 0),
-    CALL(openat2, examine_open_how, 0, 1, 2, NONE, NONE, 0),
-    CALL(execve, examine_execution, NONE, 0, NONE, NONE, NONE, 0),
-    CALL(execveat, examine_execution, 0, 1, 4, NONE, NONE, 0),
-    CALL(truncate, examine_truncation, NONE, 0, NONE, NONE, NONE, 0),
-    CALL(ftruncate, examine_descriptor, 0, NONE, NONE, NONE, NONE, RIGHT_NUMBER(POLICY_TRUNCATE)),
-    CALL(ioctl, examine_descriptor, 0, NONE, NONE, NONE, NONE, RIGHT_NUMBER(POLICY_IOCTL_DEV)),
-    CALL(mkdirat, examine_making, 0, 1, NONE, NONE, NONE, S_IFDIR),
-    CALL(mknodat, examine_making, 0, 1, 2, NONE, NONE, 0),
-    CALL(symlinkat, examine_making, 1, 2, NONE, NONE, NONE, S_IFLNK),
-    CALL(unlinkat, examine_removal, 0, 1, 2, NONE, NONE, 0),
-    CALL(renameat2, examine_renaming, 0, 1, 4, 2, 3, 0),
-    CALL(linkat, examine_linking, 0, 1, 4, 2, 3, 0),
-    CALL(bind, examine_address, 0, 1, 2, NONE, NONE, 1),
-    CALL(connect, examine_address, 0, 1, 2, NONE, NONE, 0),
-    CALL(sendto, examine_address, 0, 4, 5, NONE, NONE, 0),
-    CALL(sendmsg, examine_message, 0, 1, NONE, NONE, NONE, 0),
-    CALL(sendmmsg, examine_message, 0, 1, NONE, NONE, NONE, 0),
-    CALL(kill, examine_signal, 0, NONE, NONE, NONE, NONE, 0),
-    CALL(tkill, examine_signal, 0, NONE, NONE, NONE, NONE, 0),
-    CALL(tgkill, examine_signal, 1, NONE, NONE, NONE, NONE, 0),
-    CALL(rt_sigqueueinfo, examine_signal, 0, NONE, NONE, NONE, NONE, 0),
+    CALL(openat, examine_open_flags, 0, 1, 2, NONE, NONE, 0, DENIED),
+    CALL(openat2, examine_open_how, 0, 1, 2, NONE, NONE, 0, DENIED),
+    CALL(execve, examine_execution, NONE, 0, NONE, NONE, NONE, 0, DENIED),
+    CALL(execveat, examine_execution, 0, 1, 4, NONE, NONE, 0, DENIED),
+    CALL(truncate, examine_truncation, NONE, 0, NONE, NONE, NONE, 0, DENIED),
+    CALL(ftruncate, examine_descriptor_truncation, 0, NONE, NONE, NONE, NONE, 0, DENIED),
+    CALL(ioctl, examine_request, 0, NONE, NONE, NONE, NONE, 0, DENIED),
+    CALL(mq_open, examine_queue, NONE, 0, 1, NONE, NONE, 0, DENIED),
+    CALL(mkdirat, examine_making, 0, 1, NONE, NONE, NONE, S_IFDIR, DENIED),
+    CALL(mknodat, examine_making, 0, 1, 2, NONE, NONE, 0, DENIED),
+    CALL(symlinkat, examine_making, 1, 2, NONE, NONE, NONE, S_IFLNK, DENIED),
+    CALL(unlinkat, examine_removal, 0, 1, 2, NONE, NONE, 0, DENIED),
+    CALL(renameat2, examine_renaming, 0, 1, 4, 2, 3, 0, DENIED | MOVED),
+    CALL(linkat, examine_linking, 0, 1, 4, 2, 3, 0, DENIED | MOVED),
+    CALL(bind, examine_address, 0, 1, 2, NONE, NONE, 1, DENIED),
+    CALL(connect, examine_address, 0, 1, 2, NONE, NONE, 0, DENIED | FORBIDDEN),
+    CALL(sendto, examine_address, 0, 4, 5, NONE, NONE, 0, DENIED | FORBIDDEN),
+    CALL(sendmsg, examine_message, 0, 1, NONE, NONE, NONE, 0, DENIED | FORBIDDEN),
+    CALL(sendmmsg, examine_message, 0, 1, NONE, NONE, NONE, 0, DENIED | FORBIDDEN),
+    CALL(kill, examine_signal, 0, NONE, NONE, NONE, NONE, 0, FORBIDDEN),
+    CALL(tkill, examine_signal, 0, NONE, NONE, NONE, NONE, 0, FORBIDDEN),
+    CALL(tgkill, examine_signal, 1, NONE, NONE, NONE, NONE, 0, FORBIDDEN),
+    CALL(rt_sigqueueinfo, examine_signal, 0, NONE, NONE, NONE, NONE, 0, FORBIDDEN),
+    CALL(rt_tgsigqueueinfo, examine_signal, 1, NONE, NONE, NONE, NONE, 0, FORBIDDEN),
+    CALL(pidfd_send_signal, examine_pidfd_signal, 0, NONE, NONE, NONE, NONE, 0, FORBIDDEN),
 #ifdef SYS_renameat /* not everywhere */
-    CALL(renameat, examine_renaming, 0, 1, NONE, 2, 3, 0),
+    CALL(renameat, examine_renaming, 0, 1, NONE, 2, 3, 0, DENIED | MOVED),
 #endif
 #ifdef SYS_open /* what newer architectures do without */
-    CALL(open, examine_open_flags, NONE, 0, 1, NONE, NONE, 0),
-    CALL(creat, examine_open_flags, NONE, 0, NONE, NONE, NONE, O_CREAT | O_WRONLY | O_TRUNC),
-    CALL(mkdir, examine_making, NONE, 0, NONE, NONE, NONE, S_IFDIR),
-    CALL(mknod, examine_making, NONE, 0, 1, NONE, NONE, 0),
-    CALL(symlink, examine_making, NONE, 1, NONE, NONE, NONE, S_IFLNK),
-    CALL(unlink, examine_removal, NONE, 0, NONE, NONE, NONE, false),
-    CALL(rmdir, examine_removal, NONE, 0, NONE, NONE, NONE, true),
-    CALL(rename, examine_renaming, NONE, 0, NONE, NONE, 1, 0),
-    CALL(link, examine_linking, NONE, 0, NONE, NONE, 1, 0),
+    CALL(open, examine_open_flags, NONE, 0, 1, NONE, NONE, 0, DENIED),
+    CALL(creat, examine_open_flags, NONE, 0, NONE, NONE, NONE, O_CREAT | O_WRONLY | O_TRUNC, DENIED),
+    CALL(mkdir, examine_making, NONE, 0, NONE, NONE, NONE, S_IFDIR, DENIED),
+    CALL(mknod, examine_making, NONE, 0, 1, NONE, NONE, 0, DENIED),
+    CALL(symlink, examine_making, NONE, 1, NONE, NONE, NONE, S_IFLNK, DENIED),
+    CALL(unlink, examine_removal, NONE, 0, NONE, NONE, NONE, false, DENIED),
+    CALL(rmdir, examine_removal, NONE, 0, NONE, NONE, NONE, true, DENIED),
+    CALL(rename, examine_renaming, NONE, 0, NONE, NONE, 1, 0, DENIED | MOVED),
+    CALL(link, examine_linking, NONE, 0, NONE, NONE, 1, 0, DENIED | MOVED),
 #endif
 };
 
@@ -452,7 +516,8 @@ void examine_call(struct failed_call *call, uint64_t number)
     for (size_t i = 0; i < array_size(call_table); i++)
         if (call_table[i].number == number) {
             call->name = call_table[i].name;
-            call_table[i].examine(call, &call_table[i]);
+            if (call_table[i].failures & failure_bit(call->failure))
+                call_table[i].examine(call, &call_table[i]);
             return;
         }
 }

@@ -55,7 +55,7 @@ static struct trace_denial *copy_denial(const struct failed_call *call, const st
     denial->call = call->name;
     denial->failure = call->failure;
     denial->program = has_program ? strdup(program) : NULL;
-    denial->count = 0;
+    denial->count = denial->last = 0;
     if ((denial->path || !found->path) && (denial->subject || !found->subject) &&
         (denial->program || !has_program))
         return denial;
@@ -82,7 +82,7 @@ static void note(struct failed_call *call, const struct trace_denial *found)
     struct trace_denial *denial;
 
     if (!known && report->count == TRACE_MAX_DENIALS) {
-        report->dropped++;
+        call->is_dropped = true;
         return;
     }
     if (!known && !add(report, copy_denial(call, found))) {
@@ -91,7 +91,8 @@ static void note(struct failed_call *call, const struct trace_denial *found)
     }
     denial = known ? *known : report->denials[report->count - 1];
     denial->rights |= found->rights;
-    denial->count++;
+    denial->count += denial->last != call->serial;
+    denial->last = call->serial;
 }
 
 static void leave_denial(void *denial)
@@ -238,20 +239,21 @@ static bool find_denial(struct failed_call *call, policy_rights right, const cha
     return found->path;
 }
 
-static void forbid(struct trace_denial *found, const struct policy_position *position)
+static void forbid(struct trace_denial *found, const struct trace_denial *hopeless)
 {
     free(found->subject);
     found->subject = NULL;
     found->has_line = false;
-    found->forbidden_by = *position;
+    found->forbidden_by = hopeless->forbidden_by;
+    found->system_obstacle = hopeless->system_obstacle;
 }
 
-/* Where one of the rights that the call needs must not be given, a line for the others would be of no use. */
+/* Where one of the rights that the call needs must not be given, or would not do, a line for the others would be of no use. */
 void deny_path(struct failed_call *call, policy_rights rights, const char *path)
 {
     enum { MOST = 32 }; /* rights on files */
     struct trace_denial found[MOST];
-    const struct policy_position *forbidden = NULL;
+    const struct trace_denial *hopeless = NULL;
     size_t count = 0;
 
     for (size_t i = 0; i < policy_right_count && count < MOST; i++)
@@ -259,11 +261,11 @@ void deny_path(struct failed_call *call, policy_rights rights, const char *path)
             find_denial(call, policy_right_table[i].bit, path, &found[count]))
             count++;
     for (size_t i = 0; i < count; i++)
-        if (found[i].forbidden_by.line)
-            forbidden = &found[i].forbidden_by;
+        if (!hopeless && !found[i].has_line)
+            hopeless = &found[i];
     for (size_t i = 0; i < count; i++) {
-        if (forbidden && found[i].has_line)
-            forbid(&found[i], forbidden);
+        if (hopeless && found[i].has_line)
+            forbid(&found[i], hopeless);
         note(call, &found[i]);
         free(found[i].path);
         free(found[i].subject);

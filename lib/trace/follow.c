@@ -1,8 +1,8 @@
+#include "base/architecture.h"
 #include "trace/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -10,16 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#if defined __x86_64__
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined __aarch64__
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#elif defined __riscv && __riscv_xlen == 64
-#define ARCHITECTURE AUDIT_ARCH_RISCV64
-#else
-#error "trace: tell here what this architecture is called"
-#endif
 
 enum {
     OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
@@ -56,6 +46,7 @@ struct tracer {
     time_t deadline; /* once the program has ended */
     sigset_t held, before;
     struct sigaction children; /* what the caller does about SIGCHLD */
+    unsigned long calls;       /* that have failed as Landlock lets them fail */
     bool is_out_of_memory;
 };
 
@@ -137,15 +128,23 @@ static void go_on(pid_t tid, int signal)
     ptrace_call(PTRACE_SYSCALL, tid, 0, (uintptr_t)signal);
 }
 
-/* Lets go of a stopped tracee, and of the thread that waits for it. */
-static void release(struct tracer *tracer, struct tracee *tracee, int signal)
+/* Of one that is not watched any more; the thread that has waited for that goes on. */
+static void forget(struct tracer *tracer, pid_t tid)
 {
-    pid_t waiting = tracee->waits_to_be;
+    struct tracee *tracee = find_tracee(&tracer->tracees, tid);
+    pid_t waiting = tracee ? tracee->waits_to_be : 0;
 
-    ptrace_call(PTRACE_DETACH, tracee->tid, 0, (uintptr_t)signal);
-    drop_tracee(&tracer->tracees, tracee);
+    if (tracee)
+        drop_tracee(&tracer->tracees, tracee);
     if (waiting)
         go_on(waiting, 0);
+}
+
+/* Lets go of a stopped tracee. */
+static void release(struct tracer *tracer, pid_t tid, int signal)
+{
+    ptrace_call(PTRACE_DETACH, tid, 0, (uintptr_t)signal);
+    forget(tracer, tid);
 }
 
 /* ---- Calls ---- */
@@ -156,8 +155,10 @@ static void examine(struct tracer *tracer, const struct tracee *tracee, int fail
         .launch = tracer->launch, .report = tracer->report, .tid = tracee->tid, .failure = failure};
 
     memcpy(call.arguments, tracee->arguments, sizeof call.arguments);
+    call.serial = ++tracer->calls;
     examine_call(&call, tracee->number);
     tracer->report->unread += call.is_unread;
+    tracer->report->dropped += call.is_dropped;
     tracer->is_out_of_memory |= call.is_out_of_memory;
 }
 
@@ -201,7 +202,7 @@ static bool makes_way(struct tracer *tracer, struct tracee *tracee)
 
     if (request == PTRACE_TRACEME && tracee->tid != tracer->program) {
         tracer->report->unfollowed++;
-        release(tracer, tracee, 0);
+        release(tracer, tracee->tid, 0);
         return true;
     }
     if (request != PTRACE_ATTACH && request != PTRACE_SEIZE)
@@ -220,7 +221,7 @@ static bool makes_way(struct tracer *tracer, struct tracee *tracee)
 static bool enter_call(struct tracer *tracer, struct tracee *tracee, const struct ptrace_syscall_info *info)
 {
     tracee->is_in_call = true;
-    tracee->is_foreign = info->arch != ARCHITECTURE;
+    tracee->is_foreign = !is_own_call(info->arch, info->entry.nr);
     tracee->number = info->entry.nr;
     memcpy(tracee->arguments, info->entry.args, sizeof tracee->arguments);
     if (tracee->is_foreign)
@@ -255,30 +256,23 @@ static bool stops_processes(int signal)
 }
 
 /* A thread that executes a program takes the name of its process, which it had not before. */
-static void meet_execution(struct tracer *tracer, struct tracee *tracee)
+static void meet_execution(struct tracer *tracer, pid_t tid)
 {
     unsigned long former = 0;
-    struct tracee *old;
 
-    if (ptrace_call(PTRACE_GETEVENTMSG, tracee->tid, 0, (uintptr_t)&former) == 0 &&
-        (pid_t)former != tracee->tid) {
-        old = find_tracee(&tracer->tracees, (pid_t)former);
-        if (old)
-            drop_tracee(&tracer->tracees, old);
-    }
-    if (tracee->tid == tracer->program)
-        tracer->report->has_started = true;
+    if (ptrace_call(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)&former) == 0 && (pid_t)former != tid)
+        forget(tracer, (pid_t)former);
 }
 
 /* What becomes of a stop: the signal that is given to the tracee, or one of these. */
 enum { STAY = -1, LISTEN = -2 };
 
-static int meet_event(struct tracer *tracer, struct tracee *tracee, int signal, int event)
+static int meet_event(struct tracer *tracer, pid_t tid, int signal, int event)
 {
     if (event == PTRACE_EVENT_STOP)
         return stops_processes(signal) ? LISTEN : 0;
     if (event == PTRACE_EVENT_EXEC)
-        meet_execution(tracer, tracee);
+        meet_execution(tracer, tid);
     return 0;
 }
 
@@ -292,12 +286,12 @@ static int meet(struct tracer *tracer, pid_t tid, int status)
         return 0;
     }
     if (tracee->is_released || tracer->is_letting_go) {
-        release(tracer, tracee, event || signal == SYSCALL_STOP ? 0 : signal);
+        release(tracer, tid, event || signal == SYSCALL_STOP ? 0 : signal);
         return STAY;
     }
     if (signal == SYSCALL_STOP)
         return meet_call(tracer, tracee) ? STAY : 0;
-    return event ? meet_event(tracer, tracee, signal, event) : signal;
+    return event ? meet_event(tracer, tid, signal, event) : signal;
 }
 
 static void meet_stop(struct tracer *tracer, pid_t tid, int status)
@@ -320,13 +314,7 @@ static time_t seconds(void)
 
 static void meet_end(struct tracer *tracer, pid_t tid, int status)
 {
-    struct tracee *tracee = find_tracee(&tracer->tracees, tid);
-    pid_t waiting = tracee ? tracee->waits_to_be : 0;
-
-    if (tracee)
-        drop_tracee(&tracer->tracees, tracee);
-    if (waiting)
-        go_on(waiting, 0);
+    forget(tracer, tid);
     if (tid != tracer->program)
         return;
     tracer->has_ended = true;
@@ -379,24 +367,52 @@ static bool attend(struct tracer *tracer)
     return tid == 0 || errno == EINTR;
 }
 
+/* Attends until nobody is left, or for so many seconds more. */
+static void attend_for(struct tracer *tracer, time_t most)
+{
+    tracer->deadline = seconds() + most;
+    while (attend(tracer) && !is_late(tracer))
+        wait_for_signal(tracer);
+}
+
+static void each_tracee(const struct tracees *tracees, void (*act)(pid_t tid))
+{
+    for (size_t i = 0; i < tracees->capacity; i++)
+        if (tracees->items[i].tid)
+            act(tracees->items[i].tid);
+}
+
+static void interrupt(pid_t tid)
+{
+    ptrace_call(PTRACE_INTERRUPT, tid, 0, 0);
+}
+
+/* By its thread, whose process it is: one that waits in the kernel, for its child of vfork(2). */
+static void end(pid_t tid)
+{
+    kill(tid, SIGKILL);
+}
+
+/* Lets go of all that are there. What does not stop is ended, as it would be when this process ends. */
 static void let_go(struct tracer *tracer)
 {
     tracer->is_letting_go = true;
     tracer->report->left = tracer->tracees.count;
-    for (size_t i = 0; i < tracer->tracees.capacity; i++)
-        if (tracer->tracees.items[i].tid)
-            ptrace_call(PTRACE_INTERRUPT, tracer->tracees.items[i].tid, 0, 0);
-    tracer->deadline = seconds() + RELEASE_S;
+    each_tracee(&tracer->tracees, interrupt);
+    attend_for(tracer, RELEASE_S);
+    each_tracee(&tracer->tracees, end);
     while (tracer->tracees.count && attend(tracer) && !is_late(tracer))
         wait_for_signal(tracer);
 }
 
-static void follow(struct tracer *tracer)
+/* 0, or -1: how the program ended was not seen. */
+static int follow(struct tracer *tracer)
 {
     while (attend(tracer) && !is_late(tracer))
         wait_for_signal(tracer);
     if (tracer->tracees.count)
         let_go(tracer);
+    return tracer->has_ended ? 0 : -1;
 }
 
 /* ---- The beginning ---- */
@@ -405,9 +421,11 @@ static void follow(struct tracer *tracer)
 static int launch_program(struct launch *launch)
 {
     struct error error = {0};
+    struct write_signals before;
 
     if (launch_restrict(launch, &error) == 0 && launch_enter(launch, &error) == 0)
         launch_execute(launch, &error);
+    hold_off_signals(&before); /* what failed is yet to be told */
     text_write_line(STDERR_FILENO, "landlock-policy: ", error.message);
     if (error.hint[0])
         text_write_line(STDERR_FILENO, "landlock-policy: hint: ", error.hint);
@@ -442,13 +460,13 @@ static int say_unwatched(struct error *error, const char *what)
 /* The child waits at the gate meanwhile. */
 static int begin_watching(struct tracer *tracer, struct error *error)
 {
-    int status;
+    int status = 0;
 
     if (ptrace_call(PTRACE_SEIZE, tracer->program, 0, OPTIONS) < 0 ||
         ptrace_call(PTRACE_INTERRUPT, tracer->program, 0, 0) < 0)
         return say_unwatched(error, "ptrace");
-    if (waitpid(tracer->program, &status, __WALL) != tracer->program)
-        return say_unwatched(error, "waiting for it");
+    if (waitpid(tracer->program, &status, __WALL) != tracer->program || !WIFSTOPPED(status))
+        return error_set(error, LAUNCH_SYSTEM, "watching the program: it has ended before it began");
     if (!take_tracee(&tracer->tracees, tracer->program))
         return error_set(error, LAUNCH_SYSTEM, "watching the program: out of memory");
     go_on(tracer->program, 0);
@@ -503,10 +521,9 @@ int trace_run(struct launch *launch, struct trace_report *report, struct error *
 
     if (sigaction(SIGCHLD, &standard, &tracer.children) < 0 || hold_signals(&tracer) < 0)
         return error_set(error, LAUNCH_SYSTEM, "watching the program: signals: %s", strerror(errno));
-    report->has_started = false;
     result = start_program(&tracer, error);
-    if (result == 0)
-        follow(&tracer);
+    if (result == 0 && follow(&tracer) < 0)
+        result = error_set(error, LAUNCH_SYSTEM, "watching the program: its end was not seen");
     sigprocmask(SIG_SETMASK, &tracer.before, NULL);
     sigaction(SIGCHLD, &tracer.children, NULL);
     free(tracer.tracees.items);

@@ -27,6 +27,7 @@ struct trace_denial {
     int failure;          /* its errno */
     char *program;        /* the executable of the process that met it first; NULL: it could not be told */
     unsigned long count;  /* calls */
+    unsigned long last;   /* of them: its number */
 
     /* Either there is a line that would allow it, or one of the two is why not; neither for a scope. */
     char *subject; /* the path of the line: a directory where the name comes and goes; NULL: none */
@@ -45,7 +46,6 @@ struct trace_report {
     size_t unfollowed;  /* processes that were watched by another, or hid from being watched */
     size_t foreign;     /* calls of programs of another architecture */
     size_t left;        /* processes that were there after the program had ended, and were let go */
-    bool has_started;   /* the program was executed */
     bool was_signalled; /* a signal came for this process, and was passed on */
     int status;         /* of the program: waitpid(2) */
 };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/ptrace.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -99,25 +100,66 @@ bool program_of(pid_t tid, char path[static PATH_MAX])
     return read_own_link(tid, "exe", path);
 }
 
-pid_t process_of(pid_t tid)
+bool status_of_descriptor(pid_t tid, int fd, struct stat *status)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", tid, fd);
+    return stat(path, status) == 0;
+}
+
+/* The number behind a label in a file of the tracee's directory; 0: there is none. */
+static pid_t number_in(pid_t tid, const char *name, const char *label)
 {
     char path[64], text[1024];
     const char *line;
 
-    snprintf(path, sizeof path, "/proc/%d/status", tid);
-    line = read_small_file(path, text, sizeof text) ? strstr(text, "\nTgid:") : NULL;
-    return line ? (pid_t)strtol(line + 6, NULL, 10) : 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", tid, name);
+    line = read_small_file(path, text, sizeof text) ? strstr(text, label) : NULL;
+    return line ? (pid_t)strtol(line + strlen(label), NULL, 10) : 0;
+}
+
+pid_t process_of(pid_t tid)
+{
+    return number_in(tid, "status", "\nTgid:");
+}
+
+pid_t process_of_pidfd(pid_t tid, int fd)
+{
+    char name[32];
+    pid_t process;
+
+    snprintf(name, sizeof name, "fdinfo/%d", fd);
+    process = number_in(tid, name, "\nPid:");
+    return process > 0 ? process : 0;
+}
+
+/* ---- Sockets ---- */
+
+/* A descriptor of ours for a file of the tracee's; -1: it cannot be had. */
+static int copy_descriptor(pid_t tid, int fd)
+{
+    auto_close int handle = (int)syscall(SYS_pidfd_open, process_of(tid), 0);
+
+    return handle < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, handle, fd, 0);
 }
 
 bool is_socket_of(pid_t tid, int fd, int kind)
 {
-    pid_t process = process_of(tid);
-    auto_close int handle = (int)syscall(SYS_pidfd_open, process, 0);
-    auto_close int copy = handle < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, handle, fd, 0);
+    auto_close int copy = copy_descriptor(tid, fd);
     int its_kind = kind;
     socklen_t size = sizeof its_kind;
 
     return copy < 0 || getsockopt(copy, SOL_SOCKET, SO_TYPE, &its_kind, &size) < 0 || its_kind == kind;
+}
+
+bool is_without_port(pid_t tid, int fd)
+{
+    auto_close int copy = copy_descriptor(tid, fd);
+    struct sockaddr_in6 address = {0}; /* the port stands where sockaddr_in has it */
+    socklen_t size = sizeof address;
+
+    return copy >= 0 && getsockname(copy, (struct sockaddr *)&address, &size) == 0 && !address.sin6_port;
 }
 
 /* ---- Where a path leads ---- */
@@ -221,7 +263,7 @@ static bool is_link(const char *path)
     return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-static bool walk(struct way *way, bool follows)
+static bool walk(struct way *way, int how)
 {
     char component[NAME_MAX + 1];
     bool is_last;
@@ -235,7 +277,7 @@ static bool walk(struct way *way, bool follows)
         }
         if (!append(way->done, component))
             return false;
-        if ((!is_last || follows) && is_link(way->done) && !follow(way, component))
+        if ((!is_last || how & FOLLOWS) && is_link(way->done) && !follow(way, component))
             return false;
     }
     return !way->rest[strspn(way->rest, "/")];
@@ -262,14 +304,16 @@ static bool start(struct way *way, int directory, bool is_absolute)
     return true;
 }
 
-bool resolve_path(pid_t tid, int directory, const char *path, bool follows, char real[static PATH_MAX])
+bool resolve_path(pid_t tid, int directory, const char *path, int how, char real[static PATH_MAX])
 {
     struct way way = {.tid = tid};
 
-    if (!start(&way, directory, path[0] == '/'))
+    if (!start(&way, directory, path[0] == '/' && !(how & IN_DIRECTORY)))
         return false;
+    if (how & IN_DIRECTORY)
+        strcpy(way.root, way.done);
     strcpy(way.rest, path);
-    if (!walk(&way, follows))
+    if (!walk(&way, how))
         return false;
     strcpy(real, way.done[0] ? way.done : "/");
     return true;
