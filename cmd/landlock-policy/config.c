@@ -2,12 +2,18 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 static void say_notes(const struct config_notes *notes, const char *prefix)
 {
+    char more[32];
+
     for (size_t i = 0; i < notes->count; i++)
         text_write_line(STDERR_FILENO, prefix, notes->items[i]);
+    snprintf(more, sizeof more, "%zu more", notes->dropped);
+    if (notes->dropped)
+        text_write_line(STDERR_FILENO, prefix, more);
 }
 
 /* Writes what was made, if anything was left out says so. The exit status; -1: `error`. */
@@ -41,11 +47,16 @@ static int import_text(const char *name, const char *bytes, size_t size, struct 
 int import(const struct options *options, struct error *error)
 {
     const char *name = options->operands[0];
-    auto_free char *text = strcmp(name, "-") != 0 ? read_text_file(name) : read_text(STDIN_FILENO);
+    bool is_standard_input = !strcmp(name, "-");
+    auto_close int fd = is_standard_input ? -1 : open(name, O_RDONLY | O_CLOEXEC);
+    auto_free char *text = NULL;
+    size_t size;
 
+    if (is_standard_input || fd >= 0)
+        text = read_bytes(is_standard_input ? STDIN_FILENO : fd, CONFIG_MAX_SIZE, &size);
     if (!text)
         return error_set(error, LAUNCH_SYSTEM, "%s: %s", name, strerror(errno));
-    return import_text(name, text, strlen(text), error);
+    return import_text(name, text, size, error);
 }
 
 static int export_policy(const struct policy *policy, struct error *error)
@@ -55,7 +66,7 @@ static int export_policy(const struct policy *policy, struct error *error)
     FILE *out = text_open(&text);
     int result = out ? config_export(policy, out, &notes) : -1, status;
 
-    notes.is_out_of_memory |= result < 0 || text_close(out, &text) < 0;
+    notes.is_out_of_memory |= !out || text_close(out, &text) < 0 || result < 0;
     say_notes(&notes, "landlock-policy: not said by the configuration: ");
     status = answer(result, &text, &notes, error);
     config_notes_free(&notes);
@@ -71,11 +82,12 @@ int export(const struct options *options, struct error *error)
                                         NULL, NULL, &diagnostics);
     int status;
 
-    if (policy)
+    if (policy) {
         status = export_policy(policy, error);
-    else
-        status = (say_diagnostics(&diagnostics),
-                  error_set(error, LAUNCH_POLICY, "%s: it has faults", request->policy_file));
+    } else {
+        say_diagnostics(&diagnostics);
+        status = error_set(error, LAUNCH_POLICY, "%s: it has faults", request->policy_file);
+    }
     policy_diagnostics_free(&diagnostics);
     policy_free(policy);
     return status;

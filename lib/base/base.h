@@ -85,7 +85,11 @@ bool read_small(int fd, char *text, size_t size);
  * file is replaced whole, by rename(2). 1 or 0; -1 with errno. */
 int is_as_before(int fd, const struct stat *before);
 
-/* All that can be read from a descriptor, to be freed. NULL: errno; EBADF for a negative one. */
+/* All that can be read from a descriptor, to be freed, of at most `most` bytes; a NUL stands behind them. NULL: errno; EBADF for a
+ * negative one, EFBIG if there is more. */
+char *read_bytes(int fd, size_t most, size_t *size);
+
+/* Likewise, however much it is. */
 char *read_text(int fd);
 
 /* Likewise of a file that is opened for it. */

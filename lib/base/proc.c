@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 bool read_small(int fd, char *text, size_t size)
@@ -23,7 +24,7 @@ int is_as_before(int fd, const struct stat *before)
            now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
-char *read_text(int fd)
+char *read_bytes(int fd, size_t most, size_t *size)
 {
     enum { PART = 4096 };
     char *text = NULL;
@@ -36,11 +37,24 @@ char *read_text(int fd)
         count = read(fd, text + length, PART);
         length += count > 0 ? (size_t)count : 0;
         text[length] = '\0';
-        if (count == 0)
+        if (count == 0) {
+            *size = length;
             return text;
+        }
+        if (length > most) {
+            errno = EFBIG;
+            break;
+        }
     } while (count > 0);
     free(text);
     return NULL;
+}
+
+char *read_text(int fd)
+{
+    size_t size;
+
+    return read_bytes(fd, SIZE_MAX, &size);
 }
 
 char *read_text_file(const char *path)

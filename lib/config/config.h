@@ -18,14 +18,18 @@
 #include "policy/policy.h"
 
 enum {
-    CONFIG_NEWEST_ABI = 6,    /* whose names the format has */
-    CONFIG_MAX_PATHS = 100000 /* that variables expand to */
+    CONFIG_NEWEST_ABI = 6,             /* whose names the format has */
+    CONFIG_MAX_SIZE = 8 * 1024 * 1024, /* bytes of a configuration */
+    CONFIG_MAX_VARIABLES = 1000,
+    CONFIG_MAX_PATHS = 100000, /* that variables expand to, in all */
+    CONFIG_MAX_NOTES = 1000    /* others are counted */
 };
 
 /* What the other language cannot say, or the configuration's faults: one text each, which may hold names that an attacker chose. */
 struct config_notes {
     char **items;
     size_t count, capacity;
+    size_t dropped; /* beyond CONFIG_MAX_NOTES */
     bool is_out_of_memory;
 };
 

@@ -7,6 +7,7 @@ struct export
     const struct policy *policy;
     struct config_notes *notes;
     policy_rights handled; /* what the configuration lists */
+    struct rules rules;
     bool is_out_of_memory;
 };
 
@@ -171,68 +172,81 @@ static json_t *array_for(struct export *export, json_t *rules, policy_rights rig
     return export->is_out_of_memory ? NULL : json_object_get(rule, key);
 }
 
-static void add_path_rule(struct export *export, json_t *rules, const struct policy_path_rule *rule)
+/* What of a rule the format has a name for; of a rule that has no such right, that is told. */
+static policy_rights named(struct export *export, policy_rights rights,
+                           const struct policy_position *position, const char *what)
 {
-    policy_rights rights = rule->rights & export->handled;
-    json_t *path;
+    if (!(rights & export->handled) && rights & ~export->policy->unrestricted)
+        note_at(export, position, "the format has no name for what is allowed on %s", what);
+    return rights & export->handled;
+}
 
-    if (!rights) {
-        note_at(export, &rule->position, "the format has no name for what is allowed on %s", rule->path);
-        return;
-    }
-    if (!is_utf8(rule->path)) {
+static void take_path_rule(struct export *export, const struct policy_path_rule *rule)
+{
+    policy_rights rights = named(export, rule->rights, &rule->position, rule->path);
+
+    if (rights && !is_utf8(rule->path))
         note_at(export, &rule->position, "%s: JSON has no bytes that are not UTF-8", rule->path);
-        return;
+    else if (rights && rules_add_path(&export->rules, rule->path, rights) < 0)
+        export->is_out_of_memory = true;
+}
+
+static void take_port_rule(struct export *export, const struct policy_port_rule *rule)
+{
+    char ports[POLICY_PORTS_TEXT], text[POLICY_PORTS_TEXT + 8];
+    policy_rights rights;
+
+    snprintf(text, sizeof text, "port %s", policy_ports_text(rule->first, rule->last, ports));
+    rights = named(export, rule->rights, &rule->position, text);
+    if (rights && rules_add_ports(&export->rules, rule->first, rule->last, rights) < 0)
+        export->is_out_of_memory = true;
+}
+
+static void take_rules(struct export *export)
+{
+    const struct policy *policy = export->policy;
+    bool is_required = false;
+
+    for (size_t i = 0; i < policy->path_rule_count; i++) {
+        is_required |= !(policy->path_rules[i].position.flags & POLICY_OPTIONAL);
+        take_path_rule(export, &policy->path_rules[i]);
     }
-    path = template_of(export, rule->path);
-    add(export, array_for(export, rules, rights, "parent"), path);
+    if (is_required)
+        add_note(export->notes, "the format passes over every path that is missing, those without '-', too");
+    for (size_t i = 0; i < policy->port_rule_count; i++)
+        take_port_rule(export, &policy->port_rules[i]);
+    rules_sort(&export->rules);
+}
+
+/* An array of rules, where there are any. */
+static void set_rules(struct export *export, json_t *document, const char *key, json_t *rules)
+{
+    if (json_array_size(rules))
+        set(export, document, key, rules);
+    else
+        json_decref(rules);
 }
 
 static void set_paths(struct export *export, json_t *document)
 {
-    json_t *rules = json_array();
-    bool is_required = false;
+    const struct rules *rules = &export->rules;
+    json_t *array = json_array();
 
-    for (size_t i = 0; i < export->policy->path_rule_count; i++) {
-        const struct policy_path_rule *rule = &export->policy->path_rules[i];
-
-        is_required |= !(rule->position.flags & POLICY_OPTIONAL);
-        add_path_rule(export, rules, rule);
-    }
-    if (is_required)
-        add_note(export->notes, "the format passes over every path that is missing, those without '-', too");
-    if (json_array_size(rules))
-        set(export, document, "pathBeneath", rules);
-    else
-        json_decref(rules);
-}
-
-static void add_port_rule(struct export *export, json_t *rules, const struct policy_port_rule *rule)
-{
-    policy_rights rights = rule->rights & export->handled;
-    char ports[POLICY_PORTS_TEXT];
-    json_t *array;
-
-    if (!rights) {
-        note_at(export, &rule->position, "the format has no name for what is allowed on port %s",
-                policy_ports_text(rule->first, rule->last, ports));
-        return;
-    }
-    array = array_for(export, rules, rights, "port");
-    for (unsigned port = rule->first; port <= rule->last; port++)
-        add(export, array, json_integer(port));
+    for (size_t i = 0; i < rules->count; i++)
+        add(export, array_for(export, array, rules->paths[i].rights, "parent"),
+            template_of(export, rules->paths[i].path));
+    set_rules(export, document, "pathBeneath", array);
 }
 
 static void set_ports(struct export *export, json_t *document)
 {
-    json_t *rules = json_array();
+    const struct rules *rules = &export->rules;
+    json_t *array = json_array();
 
-    for (size_t i = 0; i < export->policy->port_rule_count; i++)
-        add_port_rule(export, rules, &export->policy->port_rules[i]);
-    if (json_array_size(rules))
-        set(export, document, "netPort", rules);
-    else
-        json_decref(rules);
+    for (unsigned first = 0, last; rules_next_ports(rules, &first, &last); first = last + 1)
+        for (unsigned port = first; port <= last; port++)
+            add(export, array_for(export, array, rules->ports[port], "port"), json_integer(port));
+    set_rules(export, document, "netPort", array);
 }
 
 int config_export(const struct policy *policy, FILE *out, struct config_notes *notes)
@@ -242,6 +256,7 @@ int config_export(const struct policy *policy, FILE *out, struct config_notes *n
     int result = -1;
 
     export.handled = policy_rights_of_abi(CONFIG_NEWEST_ABI) & ~policy->unrestricted;
+    take_rules(&export);
     set_ruleset(&export, document);
     set_paths(&export, document);
     set_ports(&export, document);
@@ -253,5 +268,6 @@ int config_export(const struct policy *policy, FILE *out, struct config_notes *n
                 ? 0
                 : -1;
     json_decref(document);
+    rules_free(&export.rules);
     return result;
 }

@@ -1,8 +1,7 @@
 #include "config/internal.h"
 
-const policy_rights config_fs = POLICY_ALL_FS, config_net = POLICY_ALL_NET, config_scoped = POLICY_ALL_SCOPES;
-
-/* Groups are what an ABI has of these. */
+/* Groups are what an ABI has of these, the newest, too, for which there are no names: landlockconfig takes them from a library that may
+ * know them. */
 static const struct {
     const char *name;
     policy_rights kinds; /* of lists */
@@ -15,14 +14,13 @@ static const struct {
 
 policy_rights rights_of_name(const char *name, policy_rights kind, unsigned abi, bool *is_group)
 {
-    unsigned newest = abi < CONFIG_NEWEST_ABI ? abi : CONFIG_NEWEST_ABI;
     policy_rights rights;
 
     *is_group = false;
     for (size_t i = 0; i < array_size(groups); i++)
         if (groups[i].kinds & kind && !strcmp(groups[i].name, name)) {
             *is_group = true;
-            return groups[i].rights & kind & policy_rights_of_abi(newest);
+            return groups[i].rights & kind & policy_rights_of_abi(abi);
         }
     rights = policy_rights_named(name, strlen(name), is_group);
     rights = *is_group ? 0 : rights & kind & policy_rights_of_abi(CONFIG_NEWEST_ABI);

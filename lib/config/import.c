@@ -2,27 +2,14 @@
 
 #include <stdarg.h>
 
-/* A rule as the policy will have it. */
-struct path_allowed {
-    char *path;
-    policy_rights rights;
-};
-
-struct port_allowed {
-    uint16_t port;
-    policy_rights rights;
-};
-
 /* A configuration that is read. */
 struct import {
     struct config_notes faults, unsaid; /* what is wrong with it; what no policy can say */
     unsigned abi;                       /* 0: not given */
     struct variables variables;
     policy_rights handled;
-    struct path_allowed *paths;
-    size_t path_count, path_capacity;
-    struct port_allowed *ports;
-    size_t port_count, port_capacity;
+    struct rules rules;
+    bool has_newer_group; /* than the format has names for */
     bool is_out_of_memory;
 };
 
@@ -123,17 +110,11 @@ static void each_item(struct import *import, const struct place *place, json_t *
     }
 }
 
-/* NULL: it is no text, which is complained of. */
+/* NULL: it is no text, which is complained of. jansson lets no NUL be in one. */
 static const char *text_of_item(struct import *import, const struct place *place, json_t *item)
 {
-    if (!json_is_string(item)) {
+    if (!json_is_string(item))
         complain(import, place, "expected a string");
-        return NULL;
-    }
-    if (strlen(json_string_value(item)) != json_string_length(item)) {
-        complain(import, place, "a string must not have a NUL character");
-        return NULL;
-    }
     return json_string_value(item);
 }
 
@@ -157,6 +138,7 @@ static void take_right(struct import *import, const struct place *place, json_t 
         complain(import, place, "'%s' needs the key 'abi', which is missing", name);
     else if (!is_group && !rights)
         complain(import, place, "unknown right '%s'", name);
+    import->has_newer_group |= rights & ~policy_rights_of_abi(CONFIG_NEWEST_ABI);
     wanted->rights |= rights;
 }
 
@@ -204,6 +186,10 @@ static void take_variable(struct import *import, const struct place *place, json
     }
     variable = find_variable(variables, name, strlen(name));
     if (!variable) {
+        if (variables->count == CONFIG_MAX_VARIABLES) {
+            complain(import, place, "there are more than %d variables", CONFIG_MAX_VARIABLES);
+            return;
+        }
         if (array_reserve(&variables->items, &variables->capacity, variables->count,
                           sizeof *variables->items) < 0) {
             import->is_out_of_memory = true;
@@ -225,9 +211,9 @@ static void take_ruleset(struct import *import, const struct place *place, json_
         return;
     if (!json_object_size(item))
         complain(import, place, "it is empty; expected handledAccessFs, handledAccessNet or scoped");
-    import->handled |= read_rights(import, place, item, "handledAccessFs", config_fs) |
-                       read_rights(import, place, item, "handledAccessNet", config_net) |
-                       read_rights(import, place, item, "scoped", config_scoped);
+    import->handled |= read_rights(import, place, item, "handledAccessFs", POLICY_ALL_FS) |
+                       read_rights(import, place, item, "handledAccessNet", POLICY_ALL_NET) |
+                       read_rights(import, place, item, "scoped", POLICY_ALL_SCOPES);
 }
 
 /* ---- Paths ---- */
@@ -257,31 +243,42 @@ static void normalize(char *path)
     *to = '\0';
 }
 
+/* Whether a path is written so that it leads to a directory or to nothing. */
+static bool must_be_directory(const char *path)
+{
+    const char *last = strrchr(path, '/') + 1;
+
+    return !*last || !strcmp(last, ".");
+}
+
+static bool is_other_than_directory(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
 static const char *allow_path(void *context, const char *path)
 {
     const struct parent *parent = context;
     struct import *import = parent->import;
-    auto_free char *copy = NULL;
+    auto_free char *copy = strdup(path);
     const char *fault;
 
-    if (import->path_count == CONFIG_MAX_PATHS)
-        return "its variables expand to too many paths";
-    copy = strdup(path);
-    if (!copy || array_reserve(&import->paths, &import->path_capacity, import->path_count,
-                               sizeof *import->paths) < 0) {
+    if (!copy) {
         import->is_out_of_memory = true;
         return NULL;
     }
     if (copy[0] == '/')
         normalize(copy);
     fault = policy_path_fault(copy);
-    if (fault) {
-        add_note(&import->unsaid, "%s[%zu].parent[%zu]: '%s' %s: a policy cannot say it", parent->place->list,
-                 parent->place->item, parent->place->index, copy, fault);
-        return NULL;
-    }
-    import->paths[import->path_count++] = (struct path_allowed){copy, parent->rights};
-    copy = NULL;
+    if (!fault && must_be_directory(path) && is_other_than_directory(copy))
+        fault = "is no directory, and is passed over: a policy would allow it";
+    if (fault)
+        add_note(&import->unsaid, "%s[%zu].parent[%zu]: '%s' %s", parent->place->list, parent->place->item,
+                 parent->place->index, path, fault);
+    else if (rules_add_path(&import->rules, copy, parent->rights) < 0)
+        import->is_out_of_memory = true;
     return NULL;
 }
 
@@ -303,7 +300,7 @@ static void take_path_rule(struct import *import, const struct place *place, jso
     (void)context;
     if (!check_keys(import, place, item, keys, array_size(keys)))
         return;
-    rights = read_rights(import, place, item, "allowedAccess", config_fs);
+    rights = read_rights(import, place, item, "allowedAccess", POLICY_ALL_FS);
     import->handled |= rights;
     each_item(import, place, item, "parent", take_parent, &rights);
 }
@@ -318,11 +315,8 @@ static void take_port(struct import *import, const struct place *place, json_t *
         complain(import, place, "expected a port, 0 to 65535");
         return;
     }
-    if (array_reserve(&import->ports, &import->port_capacity, import->port_count, sizeof *import->ports) < 0)
+    if (rules_add_ports(&import->rules, (uint16_t)port, (uint16_t)port, *(const policy_rights *)context) < 0)
         import->is_out_of_memory = true;
-    else
-        import->ports[import->port_count++] =
-            (struct port_allowed){(uint16_t)port, *(const policy_rights *)context};
 }
 
 static void take_port_rule(struct import *import, const struct place *place, json_t *item, void *context)
@@ -333,7 +327,7 @@ static void take_port_rule(struct import *import, const struct place *place, jso
     (void)context;
     if (!check_keys(import, place, item, keys, array_size(keys)))
         return;
-    rights = read_rights(import, place, item, "allowedAccess", config_net);
+    rights = read_rights(import, place, item, "allowedAccess", POLICY_ALL_NET);
     import->handled |= rights;
     each_item(import, place, item, "port", take_port, &rights);
 }
@@ -348,7 +342,7 @@ static void read_abi(struct import *import, json_t *document)
     if (!abi)
         return;
     if (!json_is_integer(abi) || json_integer_value(abi) < 1 || json_integer_value(abi) > INT32_MAX) {
-        complain(import, &whole, "'abi' must be a whole number from 1 up");
+        complain(import, &whole, "'abi' must be a whole number from 1 to %d", INT32_MAX);
         import->abi = 1; /* so that groups are not complained of, too */
         return;
     }
@@ -375,24 +369,23 @@ static void read_document(struct import *import, json_t *document)
 /* ---- Writing ---- */
 
 /* What fits the file that is there now, since a policy refuses what does not; there it is left out without a word. */
-static policy_rights fitting(struct import *import, const struct path_allowed *allowed)
+static policy_rights fitting(struct import *import, const struct path_rule *rule)
 {
     policy_rights files = policy_rights_of_files();
     char names[POLICY_RIGHTS_TEXT];
-    struct stat status;
 
-    if (!(allowed->rights & ~files) || stat(allowed->path, &status) < 0 || S_ISDIR(status.st_mode))
-        return allowed->rights;
-    add_note(&import->unsaid, "%s is no directory: left out for it: %s", allowed->path,
-             policy_rights_text(allowed->rights & ~files, names));
-    return allowed->rights & files;
+    if (!(rule->rights & ~files) || !is_other_than_directory(rule->path))
+        return rule->rights;
+    add_note(&import->unsaid, "%s is no directory: left out for it: %s", rule->path,
+             policy_rights_text(rule->rights & ~files, names));
+    return rule->rights & files;
 }
 
-static void write_path(struct import *import, FILE *out, const struct path_allowed *allowed)
+static void write_path(struct import *import, FILE *out, const struct path_rule *rule)
 {
-    policy_rights rights = fitting(import, allowed);
+    policy_rights rights = fitting(import, rule);
     char names[POLICY_RIGHTS_TEXT];
-    auto_free char *word = text_as_word(allowed->path);
+    auto_free char *word = text_as_word(rule->path);
 
     if (!word)
         import->is_out_of_memory = true;
@@ -400,54 +393,27 @@ static void write_path(struct import *import, FILE *out, const struct path_allow
         fprintf(out, "allow %s -%s\n", policy_rights_short_text(rights, names), word);
 }
 
-static int compare_paths(const void *a, const void *b)
+static void write_rules(struct import *import, FILE *out)
 {
-    const struct path_allowed *x = a, *y = b;
+    const struct rules *rules = &import->rules;
+    char names[POLICY_RIGHTS_TEXT], ports[POLICY_PORTS_TEXT];
 
-    return strcmp(x->path, y->path);
+    rules_sort(&import->rules);
+    for (size_t i = 0; i < rules->count; i++)
+        write_path(import, out, &rules->paths[i]);
+    for (unsigned first = 0, last; rules_next_ports(rules, &first, &last); first = last + 1)
+        fprintf(out, "allow %s %s\n", policy_rights_text(rules->ports[first], names),
+                policy_ports_text((uint16_t)first, (uint16_t)last, ports));
 }
 
-static int compare_ports(const void *a, const void *b)
-{
-    const struct port_allowed *x = a, *y = b;
-
-    return x->port - y->port;
-}
-
-/* Each path once, with all its rights. */
-static void write_paths(struct import *import, FILE *out)
-{
-    if (import->path_count)
-        qsort(import->paths, import->path_count, sizeof *import->paths, compare_paths);
-    for (size_t i = 0; i < import->path_count; i++) {
-        if (i + 1 < import->path_count && compare_paths(&import->paths[i], &import->paths[i + 1]) == 0)
-            import->paths[i + 1].rights |= import->paths[i].rights;
-        else if (import->paths[i].rights)
-            write_path(import, out, &import->paths[i]);
-    }
-}
-
-static void write_ports(struct import *import, FILE *out)
-{
-    char names[POLICY_RIGHTS_TEXT];
-
-    if (import->port_count)
-        qsort(import->ports, import->port_count, sizeof *import->ports, compare_ports);
-    for (size_t i = 0; i < import->port_count; i++) {
-        if (i + 1 < import->port_count && import->ports[i].port == import->ports[i + 1].port)
-            import->ports[i + 1].rights |= import->ports[i].rights;
-        else if (import->ports[i].rights)
-            fprintf(out, "allow %s %u\n", policy_rights_text(import->ports[i].rights, names),
-                    import->ports[i].port);
-    }
-}
-
-/* What it does not handle. `refer` is denied where it is not handled, too. */
+/* What it does not handle. `refer` is denied, too, where another right on files is handled. */
 static void write_unhandled(const struct import *import, FILE *out)
 {
-    policy_rights open = policy_rights_of_abi(POLICY_NEWEST_ABI) & ~import->handled & ~POLICY_REFER, free = 0;
+    policy_rights open = policy_rights_of_abi(POLICY_NEWEST_ABI) & ~import->handled, free = 0;
     char names[POLICY_RIGHTS_TEXT];
 
+    if (import->handled & POLICY_ALL_FS)
+        open &= ~POLICY_REFER;
     for (size_t i = 0; i < policy_right_count; i++)
         if (policy_right_table[i].traits & RIGHT_MAY_BE_UNRESTRICTED)
             free |= policy_right_table[i].bit & open;
@@ -462,8 +428,7 @@ static void write_unhandled(const struct import *import, FILE *out)
 static void write_policy(struct import *import, FILE *out)
 {
     fputs("policy 1\n\n", out);
-    write_paths(import, out);
-    write_ports(import, out);
+    write_rules(import, out);
     write_unhandled(import, out);
 }
 
@@ -472,10 +437,19 @@ static void import_free(struct import *import)
     for (size_t i = 0; i < import->variables.count; i++)
         free(import->variables.items[i].values);
     free(import->variables.items);
-    for (size_t i = 0; i < import->path_count; i++)
-        free(import->paths[i].path);
-    free(import->paths);
-    free(import->ports);
+    rules_free(&import->rules);
+}
+
+/* What is true of the configuration as a whole. */
+static void note_whole(struct import *import)
+{
+    if (!import->handled)
+        add_note(&import->unsaid, "it restricts nothing, which landlockconfig refuses: the policy allows "
+                                  "all");
+    if (import->has_newer_group)
+        add_note(&import->unsaid,
+                 "that its groups have less, where landlockconfig's library does not know all of ABI %u",
+                 import->abi < POLICY_NEWEST_ABI ? import->abi : POLICY_NEWEST_ABI);
 }
 
 /* Hands over the faults or, where there are none, what is not said. */
@@ -502,8 +476,10 @@ int config_import(const char *text, size_t size, FILE *out, struct config_notes 
         add_note(&import.faults, "%d:%d: %s", fault.line, fault.column, fault.text);
     else
         read_document(&import, document);
-    if (!import.faults.count && !import.is_out_of_memory)
+    if (!import.faults.count && !import.is_out_of_memory) {
+        note_whole(&import);
         write_policy(&import, out);
+    }
     json_decref(document);
     import_free(&import);
     return answer(&import, notes);

@@ -13,10 +13,8 @@ void add_note(struct config_notes *notes, const char *format, ...) __attribute__
 
 /* ---- groups.c: the names of rights ---- */
 
-/* Which of the three lists a name stands in: rights on files, network rights or scopes. */
-extern const policy_rights config_fs, config_net, config_scoped;
-
-/* The rights of a name in a list of `kind`; 0: it has no such name. *needs_abi: it is a group, whose rights are those of `abi`. */
+/* The rights of a name in a list of `kind` (POLICY_ALL_FS, POLICY_ALL_NET or POLICY_ALL_SCOPES); 0: it has no such name. *is_group:
+ * its rights are those of `abi`. */
 policy_rights rights_of_name(const char *name, policy_rights kind, unsigned abi, bool *is_group);
 
 /* ---- template.c: paths with variables ---- */
@@ -30,6 +28,7 @@ struct variable {
 struct variables {
     struct variable *items;
     size_t count, capacity;
+    size_t expanded; /* values that were put into templates so far: CONFIG_MAX_PATHS at most */
 };
 
 struct variable *find_variable(const struct variables *variables, const char *name, size_t length);
@@ -39,7 +38,30 @@ const char *variable_name_fault(const char *name, size_t length);
 
 /* Calls `take` with each path that `text` stands for. NULL, or what is wrong with it. */
 typedef const char *take_path(void *context, const char *path);
-const char *expand_template(const char *text, const struct variables *variables, take_path *take,
-                            void *context);
+const char *expand_template(const char *text, struct variables *variables, take_path *take, void *context);
+
+/* ---- rules.c: what is allowed, each path and port once ---- */
+
+struct path_rule {
+    char *path;
+    policy_rights rights;
+};
+
+struct rules {
+    struct path_rule *paths;
+    size_t count, capacity;
+    policy_rights *ports; /* of each; NULL: of none */
+};
+
+/* 0, or -1 and ENOMEM. The path is copied. */
+int rules_add_path(struct rules *rules, const char *path, policy_rights rights);
+int rules_add_ports(struct rules *rules, uint16_t first, uint16_t last, policy_rights rights);
+
+/* Sorts the paths, and makes of those that are the same one with the rights of all. */
+void rules_sort(struct rules *rules);
+
+/* The next range of ports, from *first on, that have the same rights. False: there is none. */
+bool rules_next_ports(const struct rules *rules, unsigned *first, unsigned *last);
+void rules_free(struct rules *rules);
 
 #endif

@@ -7,6 +7,10 @@ void add_note(struct config_notes *notes, const char *format, ...)
     va_list arguments;
     char *text;
 
+    if (notes->count == CONFIG_MAX_NOTES) {
+        notes->dropped++;
+        return;
+    }
     va_start(arguments, format);
     text = text_of_list(format, arguments);
     va_end(arguments);

@@ -28,7 +28,7 @@ struct variable *find_variable(const struct variables *variables, const char *na
 
 /* An expansion on its way: the path so far. */
 struct expansion {
-    const struct variables *variables;
+    struct variables *variables;
     take_path *take;
     void *context;
     char path[PATH_MAX];
@@ -45,6 +45,8 @@ static const char *expand_variable(struct expansion *expansion, const char *name
     for (size_t i = 0; i < variable->count && !fault; i++) {
         size_t more = strlen(variable->values[i]);
 
+        if (++expansion->variables->expanded > CONFIG_MAX_PATHS)
+            return "the variables expand to too many paths";
         if (length + more >= sizeof expansion->path)
             return "it expands to a path that is too long";
         memcpy(expansion->path + length, variable->values[i], more);
@@ -94,8 +96,7 @@ static const char *check(const char *text, const struct variables *variables, bo
     return NULL;
 }
 
-const char *expand_template(const char *text, const struct variables *variables, take_path *take,
-                            void *context)
+const char *expand_template(const char *text, struct variables *variables, take_path *take, void *context)
 {
     struct expansion expansion = {.variables = variables, .take = take, .context = context};
     bool is_nothing = false;

@@ -11,7 +11,7 @@
 static const char *two[] = {"a", "b"}, *empty[] = {"", "x"};
 static struct variable some_variables[] = {
     {"two", two, array_size(two), 0}, {"empty", empty, array_size(empty), 0}, {"none", NULL, 0, 0}};
-static const struct variables variables = {some_variables, array_size(some_variables), 0};
+static struct variables variables = {some_variables, array_size(some_variables), 0, 0};
 
 /* "PATH;" behind one another. */
 static const char *collect(void *context, const char *path)
