@@ -347,7 +347,7 @@ int prepare_arguments(struct launch *launch, struct error *error)
 
     if (!command) {
         error_set(error, LAUNCH_USAGE, "no program: neither the command line nor the policy (run) names one");
-        return error_hint(error, "landlock-exec --policy FILE -- PROGRAM [ARGUMENT...]");
+        return error_hint(error, "name it at the end of the command line: -- PROGRAM [ARGUMENT...]");
     }
     if (copy_arguments(launch, command, error) < 0)
         return -1;

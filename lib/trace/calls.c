@@ -65,7 +65,10 @@ static bool take_path(struct failed_call *call, signed char directory, signed ch
         return false;
     if (!text[0] && directory != NONE && path_of_descriptor(call->tid, descriptor(call, directory), real))
         return true;
-    return text[0] && resolve_path(call->tid, descriptor(call, directory), text, how, real);
+    if (text[0] && resolve_path(call->tid, descriptor(call, directory), text, how, real))
+        return true;
+    call->is_unread = true;
+    return false;
 }
 
 /* The directory that a path stands in. */
@@ -279,6 +282,8 @@ static policy_rights granted_at(const struct failed_call *call, const char *path
 {
     policy_rights granted = 0;
 
+    if (is_deep(path))
+        return 0;
     for (size_t i = 0; i < policy_right_count; i++)
         if (policy_right_table[i].bit & call->launch->handled & POLICY_ALL_FS &&
             launch_grants(call->launch, path, policy_right_table[i].bit))
@@ -309,13 +314,14 @@ static void deny_move(struct failed_call *call, struct move *move, mode_t kind, 
 
     if (call->failure == EXDEV && !is_same_mount(move))
         return;
-    deny_path(call, move->from | refer, move->old_parent);
-    deny_path(call, move->to | refer, move->new_parent);
-    if (call->failure != EXDEV)
-        return;
-    deny_path(call, gained(call, move->old, move->new_parent, kind), move->old_parent);
-    if (exchanges)
-        deny_path(call, gained(call, move->new, move->old_parent, replaced), move->new_parent);
+    if (call->failure == EXDEV) {
+        move->from |= gained(call, move->old, move->new_parent, kind);
+        move->to |= exchanges ? gained(call, move->new, move->old_parent, replaced) : 0;
+    }
+    deny_paths(
+        call,
+        (const struct want[]){{move->from | refer, move->old_parent}, {move->to | refer, move->new_parent}},
+        2);
 }
 
 static bool take_move(struct failed_call *call, const struct call_row *row, int how, struct move *move)
@@ -421,7 +427,8 @@ static void deny_address(struct failed_call *call, int fd, uint64_t at, size_t s
     }
     if (address.any.sa_family == AF_UNIX)
         deny_unix(call, &address.un, size, rights == &to_bind);
-    else if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6)
+    else if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6 ||
+             (address.any.sa_family == AF_UNSPEC && rights == &to_bind)) /* bind(2) takes it for AF_INET */
         deny_internet(call, fd, ntohs(address.in.sin_port), rights);
 }
 
@@ -448,7 +455,7 @@ static void examine_message(struct failed_call *call, const struct call_row *row
 /* One that this process, of the same user, might send; to a process or, below 0, to a group. */
 static void deny_signal(struct failed_call *call, pid_t process)
 {
-    if (process && kill(process, 0) == 0)
+    if (process && has_our_process_ids(call->tid) && kill(process, 0) == 0)
         deny_scope(call, POLICY_SIGNAL);
 }
 

@@ -79,12 +79,14 @@ static void note(struct failed_call *call, const struct trace_denial *found)
 {
     struct trace_report *report = call->report;
     struct trace_denial *const *known = tfind(found, &report->index, compare);
+    size_t bytes = (found->path ? strlen(found->path) : 0) + (found->subject ? strlen(found->subject) : 0);
     struct trace_denial *denial;
 
-    if (!known && report->count == TRACE_MAX_DENIALS) {
+    if (!known && (report->count == TRACE_MAX_DENIALS || report->bytes + bytes > TRACE_MAX_BYTES)) {
         call->is_dropped = true;
         return;
     }
+    report->bytes += known ? 0 : bytes;
     if (!known && !add(report, copy_denial(call, found))) {
         call->is_out_of_memory = true;
         return;
@@ -173,42 +175,37 @@ static bool judge(struct failed_call *call, policy_rights right, const char *pat
     return false;
 }
 
-/* Whether a line for `subject` would allow it; else why not, in `found`. */
-static bool may_suggest(struct failed_call *call, policy_rights right, const char *subject,
-                        struct trace_denial *found)
+/* The statement that a line would contradict if not now, then when the program has made use of it. */
+static const struct policy_position *forbidden_by_guards(const struct failed_call *call, policy_rights right,
+                                                         const char *subject)
 {
-    struct verdict verdict;
-    bool is_fine;
+    const struct policy_position *disturbed = disturbed_guard(call->guards);
 
-    if (!judge(call, right, subject, &verdict))
-        return false;
-    is_fine = verdict.suggestion != NULL;
-    if (verdict.forbidden_by)
-        found->forbidden_by = *verdict.forbidden_by;
-    verdict_free(&verdict);
-    return is_fine;
+    if (disturbed)
+        call->report->is_disturbed = true;
+    if (disturbed || !(right & (policy_rights_that_create() | POLICY_REMOVE_FILE | POLICY_REMOVE_DIR)))
+        return disturbed;
+    return guard_within(call->guards, subject);
 }
 
+/* Looks for a line that would allow it: for what was met or, since a rule holds for the file that is there when the program starts, for
+ * where files come and go. Where there is none `found` tells why not. */
 static void find_line(struct failed_call *call, policy_rights right, const char *path,
                       struct trace_denial *found)
 {
     const char *subject = subject_of(call, path);
+    const struct policy_position *forbidden = forbidden_by_guards(call, right, subject);
+    struct verdict verdict;
 
-    found->has_line = may_suggest(call, right, subject, found);
-    if (!found->has_line && subject != path && !process_directory(path)) {
-        struct policy_position wider = found->forbidden_by;
-
-        subject = path; /* the directory as a whole would open too much */
-        found->forbidden_by = (struct policy_position){0};
-        found->has_line = may_suggest(call, right, subject, found);
-        if (!found->has_line && !found->forbidden_by.line)
-            found->forbidden_by = wider;
-    }
+    if (!judge(call, right, subject, &verdict))
+        return;
+    forbidden = forbidden ? forbidden : verdict.forbidden_by;
+    if (forbidden)
+        found->forbidden_by = *forbidden;
+    found->has_line = verdict.suggestion && !forbidden;
     found->subject = found->has_line ? strdup(subject) : NULL;
-    if (found->has_line && found->forbidden_by.line)
-        found->forbidden_by = (struct policy_position){0};
-    if (found->has_line && !found->subject)
-        call->is_out_of_memory = true;
+    call->is_out_of_memory |= found->has_line && !found->subject;
+    verdict_free(&verdict);
 }
 
 /* False: it is not denied by the policy, or memory ran out. */
@@ -248,28 +245,67 @@ static void forbid(struct trace_denial *found, const struct trace_denial *hopele
     found->system_obstacle = hopeless->system_obstacle;
 }
 
-/* Where one of the rights that the call needs must not be given, or would not do, a line for the others would be of no use. */
-void deny_path(struct failed_call *call, policy_rights rights, const char *path)
+bool is_deep(const char *path)
 {
-    enum { MOST = 32 }; /* rights on files */
-    struct trace_denial found[MOST];
-    const struct trace_denial *hopeless = NULL;
+    unsigned depth = 0;
+
+    for (const char *at = path; *at; at++)
+        depth += *at == '/';
+    return depth > TRACE_MAX_DEPTH;
+}
+
+/* What is denied of the rights at a path; returns how many there are. */
+static size_t find_denials(struct failed_call *call, const struct want *want, struct trace_denial *found,
+                           size_t most)
+{
     size_t count = 0;
 
-    for (size_t i = 0; i < policy_right_count && count < MOST; i++)
-        if (policy_right_table[i].bit & rights &&
-            find_denial(call, policy_right_table[i].bit, path, &found[count]))
+    if (is_deep(want->path)) {
+        call->is_unread = true;
+        return 0;
+    }
+    for (size_t i = 0; i < policy_right_count && count < most; i++)
+        if (policy_right_table[i].bit & want->rights &&
+            find_denial(call, policy_right_table[i].bit, want->path, &found[count]))
             count++;
+    return count;
+}
+
+/* Where one of the rights that the call needs must not be given, or would not do, a line for the others would be of no use. */
+void deny_paths(struct failed_call *call, const struct want *wants, size_t count)
+{
+    enum { MOST = 64 }; /* rights on files, at two paths */
+    struct trace_denial found[MOST];
+    const struct trace_denial *hopeless = NULL;
+    size_t found_count = 0;
+
     for (size_t i = 0; i < count; i++)
+        found_count += find_denials(call, &wants[i], found + found_count, MOST - found_count);
+    for (size_t i = 0; i < found_count; i++)
         if (!hopeless && !found[i].has_line)
             hopeless = &found[i];
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < found_count; i++) {
         if (hopeless && found[i].has_line)
             forbid(&found[i], hopeless);
         note(call, &found[i]);
         free(found[i].path);
         free(found[i].subject);
     }
+}
+
+void deny_path(struct failed_call *call, policy_rights rights, const char *path)
+{
+    deny_paths(call, &(const struct want){rights, path}, 1);
+}
+
+/* Ports that the kernel gives only to who has a capability, which the program has not (ip(7), ip_unprivileged_port_start). */
+static bool is_privileged(policy_rights right, uint16_t port)
+{
+    char text[32];
+
+    return right & (POLICY_BIND_TCP | POLICY_BIND_UDP) && port && port < 1024 &&
+           read_small_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", text, sizeof text) &&
+           port < strtol(text, NULL, 10);
 }
 
 void deny_port(struct failed_call *call, policy_rights right, uint16_t port)
@@ -283,7 +319,10 @@ void deny_port(struct failed_call *call, policy_rights right, uint16_t port)
         return;
     }
     if (verdict.landlock_denies) {
-        found.has_line = verdict.suggestion != NULL;
+        if (is_privileged(right, port))
+            found.system_obstacle = VERDICT_PERMISSIONS;
+        else
+            found.has_line = verdict.suggestion != NULL;
         if (verdict.forbidden_by)
             found.forbidden_by = *verdict.forbidden_by;
         note(call, &found);

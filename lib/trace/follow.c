@@ -7,117 +7,51 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 enum {
     OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
-              PTRACE_O_TRACEEXEC |
-              PTRACE_O_EXITKILL, /* nothing runs on, half watched, if this process is killed */
-    GRACE_S = 5,                 /* for what the program leaves behind */
-    RELEASE_S = 1,               /* for the rest to stop, so that it can be let go */
+              PTRACE_O_TRACEEXEC,
+    GRACE_S = 5,   /* for what the program leaves behind */
+    RELEASE_S = 1, /* for the rest to stop, so that it can be let go */
+    HOLD_S = 1,    /* for a thread to stop that another is to watch */
     SYSCALL_STOP = SIGTRAP | 0x80
 };
 
-/* A thread that is watched. */
-struct tracee {
-    pid_t tid; /* 0: a free place */
-    bool is_in_call, is_foreign;
-    bool is_released;  /* is to be let go when it stops */
-    pid_t waits_to_be; /* the thread that is held until then, since it will watch this one; 0: none */
-    uint64_t number, arguments[ARGUMENTS];
-};
-
-/* A hash table of them, open addressing. */
-struct tracees {
-    struct tracee *items;
-    size_t count, capacity; /* a power of two */
+/* What waitpid(2) has told. */
+struct event {
+    pid_t tid;
+    int status;
 };
 
 struct tracer {
     struct launch *launch;
+    const struct trace_guards *guards;
     struct trace_report *report;
     struct tracees tracees;
+    struct event *events; /* that are not attended to yet */
+    size_t event_count, event_capacity;
+    size_t held; /* threads that wait for another to be let go */
     pid_t program;
     bool has_begun; /* the program is being executed: what went before was the launch */
     bool has_ended;
     bool is_letting_go;
     time_t deadline; /* once the program has ended */
-    sigset_t held, before;
+    sigset_t blocked, before;
     struct sigaction children; /* what the caller does about SIGCHLD */
     unsigned long calls;       /* that have failed as Landlock lets them fail */
     bool is_out_of_memory;
 };
 
-/* ---- Who is watched ---- */
-
-static struct tracee *place_of_tracee(const struct tracees *tracees, pid_t tid)
+static time_t seconds(void)
 {
-    size_t at = (size_t)tid * 2654435761U & (tracees->capacity - 1);
+    struct timespec now;
 
-    while (tracees->items[at].tid && tracees->items[at].tid != tid)
-        at = (at + 1) & (tracees->capacity - 1);
-    return &tracees->items[at];
-}
-
-static bool grow(struct tracees *tracees)
-{
-    enum { FIRST = 64 };
-    struct tracees grown = {.capacity = tracees->capacity ? tracees->capacity * 2 : FIRST};
-
-    grown.items = calloc(grown.capacity, sizeof *grown.items);
-    if (!grown.items)
-        return false;
-    for (size_t i = 0; i < tracees->capacity; i++)
-        if (tracees->items[i].tid)
-            *place_of_tracee(&grown, tracees->items[i].tid) = tracees->items[i];
-    grown.count = tracees->count;
-    free(tracees->items);
-    *tracees = grown;
-    return true;
-}
-
-/* NULL: it is not watched. */
-static struct tracee *find_tracee(const struct tracees *tracees, pid_t tid)
-{
-    struct tracee *tracee = tracees->capacity ? place_of_tracee(tracees, tid) : NULL;
-
-    return tracee && tracee->tid ? tracee : NULL;
-}
-
-/* NULL: memory ran out. */
-static struct tracee *take_tracee(struct tracees *tracees, pid_t tid)
-{
-    struct tracee *tracee;
-
-    if (tracees->count * 2 >= tracees->capacity && !grow(tracees))
-        return NULL;
-    tracee = place_of_tracee(tracees, tid);
-    if (!tracee->tid) {
-        *tracee = (struct tracee){.tid = tid};
-        tracees->count++;
-    }
-    return tracee;
-}
-
-/* Those behind it move up, so that they are found. */
-static void drop_tracee(struct tracees *tracees, struct tracee *tracee)
-{
-    size_t at = (size_t)(tracee - tracees->items);
-
-    tracee->tid = 0;
-    tracees->count--;
-    for (;;) {
-        struct tracee moved;
-
-        at = (at + 1) & (tracees->capacity - 1);
-        moved = tracees->items[at];
-        if (!moved.tid)
-            return;
-        tracees->items[at].tid = 0;
-        *place_of_tracee(tracees, moved.tid) = moved;
-    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
 }
 
 /* ---- Going on ---- */
@@ -136,8 +70,10 @@ static void forget(struct tracer *tracer, pid_t tid)
 
     if (tracee)
         drop_tracee(&tracer->tracees, tracee);
-    if (waiting)
+    if (waiting) {
+        tracer->held--;
         go_on(waiting, 0);
+    }
 }
 
 /* Lets go of a stopped tracee. */
@@ -151,8 +87,11 @@ static void release(struct tracer *tracer, pid_t tid, int signal)
 
 static void examine(struct tracer *tracer, const struct tracee *tracee, int failure)
 {
-    struct failed_call call = {
-        .launch = tracer->launch, .report = tracer->report, .tid = tracee->tid, .failure = failure};
+    struct failed_call call = {.launch = tracer->launch,
+                               .guards = tracer->guards,
+                               .report = tracer->report,
+                               .tid = tracee->tid,
+                               .failure = failure};
 
     memcpy(call.arguments, tracee->arguments, sizeof call.arguments);
     call.serial = ++tracer->calls;
@@ -194,6 +133,23 @@ static bool hides(const struct tracee *tracee)
     return flags & CLONE_UNTRACED;
 }
 
+/* The thread that a tracee calls so. NULL: it is none that is watched. */
+static struct tracee *tracee_called(const struct tracer *tracer, pid_t caller, pid_t id)
+{
+    if (has_our_process_ids(caller))
+        return find_tracee(&tracer->tracees, id);
+    for (size_t i = 0; i < tracer->tracees.capacity; i++)
+        if (tracer->tracees.items[i].tid && is_called(tracer->tracees.items[i].tid, caller, id))
+            return &tracer->tracees.items[i];
+    return NULL;
+}
+
+/* Whether another may watch it: not one of its own process, and it stops no more when it is dead. */
+static bool may_be_watched(pid_t tid, pid_t by)
+{
+    return process_of(tid) != process_of(by) && !is_dead(tid);
+}
+
 /* A process that is to be watched by another of them cannot be by this one: it is let go. True: the call waits for that. */
 static bool makes_way(struct tracer *tracer, struct tracee *tracee)
 {
@@ -207,14 +163,33 @@ static bool makes_way(struct tracer *tracer, struct tracee *tracee)
     }
     if (request != PTRACE_ATTACH && request != PTRACE_SEIZE)
         return false;
-    target = find_tracee(&tracer->tracees, (pid_t)tracee->arguments[1]);
-    if (!target || target == tracee || target->is_released ||
+    target = tracee_called(tracer, tracee->tid, (pid_t)tracee->arguments[1]);
+    if (!target || target->is_released || !may_be_watched(target->tid, tracee->tid) ||
         ptrace_call(PTRACE_INTERRUPT, target->tid, 0, 0) < 0)
         return false;
     tracer->report->unfollowed++;
+    tracer->held++;
     target->is_released = true;
     target->waits_to_be = tracee->tid;
+    target->held = seconds();
     return true;
+}
+
+/* One that does not stop in time, since it waits in the kernel: the other is told that it may not be watched. */
+static void end_holds(struct tracer *tracer)
+{
+    time_t now = tracer->held ? seconds() : 0;
+
+    for (size_t i = 0; tracer->held && i < tracer->tracees.capacity; i++) {
+        struct tracee *tracee = &tracer->tracees.items[i];
+
+        if (!tracee->tid || !tracee->waits_to_be || now - tracee->held <= HOLD_S)
+            continue;
+        go_on(tracee->waits_to_be, 0);
+        tracee->waits_to_be = 0;
+        tracee->is_released = false;
+        tracer->held--;
+    }
 }
 
 /* True: it does not go on yet. */
@@ -262,6 +237,16 @@ static void meet_execution(struct tracer *tracer, pid_t tid)
 
     if (ptrace_call(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)&former) == 0 && (pid_t)former != tid)
         forget(tracer, (pid_t)former);
+    tracer->report->has_started |= tid == tracer->program;
+}
+
+/* A thread that was made is known before it has stopped: others may name it already. */
+static void meet_birth(struct tracer *tracer, pid_t tid)
+{
+    unsigned long child = 0;
+
+    if (ptrace_call(PTRACE_GETEVENTMSG, tid, 0, (uintptr_t)&child) == 0 && child)
+        tracer->is_out_of_memory |= !take_tracee(&tracer->tracees, (pid_t)child);
 }
 
 /* What becomes of a stop: the signal that is given to the tracee, or one of these. */
@@ -273,6 +258,8 @@ static int meet_event(struct tracer *tracer, pid_t tid, int signal, int event)
         return stops_processes(signal) ? LISTEN : 0;
     if (event == PTRACE_EVENT_EXEC)
         meet_execution(tracer, tid);
+    else
+        meet_birth(tracer, tid);
     return 0;
 }
 
@@ -304,14 +291,6 @@ static void meet_stop(struct tracer *tracer, pid_t tid, int status)
         go_on(tid, next);
 }
 
-static time_t seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 static void meet_end(struct tracer *tracer, pid_t tid, int status)
 {
     forget(tracer, tid);
@@ -324,25 +303,17 @@ static void meet_end(struct tracer *tracer, pid_t tid, int status)
 
 /* ---- Waiting ---- */
 
-/* What came to this process is the program's: a terminal sends to both of its own. */
+/* What came to this process is the program's, but for what a terminal sends to both of its own. */
 static void pass_signal(struct tracer *tracer, const siginfo_t *info)
 {
+    bool is_terminals = info->si_code == SI_KERNEL &&
+                        (info->si_signo == SIGINT || info->si_signo == SIGQUIT || info->si_signo == SIGHUP);
+
     tracer->report->was_signalled = true;
     if (tracer->has_ended)
         tracer->deadline = 0;
-    else if (info->si_code != SI_KERNEL)
+    else if (!is_terminals)
         kill(tracer->program, info->si_signo);
-}
-
-/* Waits for a child or a signal, to the deadline at most. */
-static void wait_for_signal(struct tracer *tracer)
-{
-    time_t left = tracer->has_ended ? tracer->deadline - seconds() : GRACE_S;
-    siginfo_t info;
-
-    if (left > 0 && sigtimedwait(&tracer->held, &info, &(struct timespec){.tv_sec = left}) > 0 &&
-        info.si_signo != SIGCHLD)
-        pass_signal(tracer, &info);
 }
 
 static bool is_late(const struct tracer *tracer)
@@ -350,68 +321,84 @@ static bool is_late(const struct tracer *tracer)
     return tracer->has_ended && seconds() >= tracer->deadline;
 }
 
-/* Attends to what has happened. False: nobody is left. */
+/* Waits so many seconds at most, if none has come already, and passes on those that have. */
+static void wait_for_signals(struct tracer *tracer, time_t most)
+{
+    siginfo_t info;
+
+    for (; sigtimedwait(&tracer->blocked, &info, &(struct timespec){.tv_sec = most}) > 0; most = 0)
+        if (info.si_signo != SIGCHLD)
+            pass_signal(tracer, &info);
+}
+
+/* Takes what has happened to all of them before any goes on: the newest is told first, and would be again and again. False: nobody is
+ * left. */
+static bool take_events(struct tracer *tracer)
+{
+    struct event event;
+
+    for (;;) {
+        event.tid = waitpid(-1, &event.status, WNOHANG | __WALL);
+        if (event.tid <= 0)
+            return event.tid == 0 || errno == EINTR || tracer->event_count;
+        if (array_reserve(&tracer->events, &tracer->event_capacity, tracer->event_count,
+                          sizeof *tracer->events) < 0) {
+            tracer->is_out_of_memory = true;
+            go_on(event.tid, 0);
+            return true;
+        }
+        tracer->events[tracer->event_count++] = event;
+    }
+}
+
+/* Attends to what has happened, or waits a second at most. False: nobody is left. */
 static bool attend(struct tracer *tracer)
 {
-    int status;
-    pid_t tid;
+    if (!take_events(tracer))
+        return false;
+    wait_for_signals(tracer, tracer->event_count ? 0 : 1);
+    for (size_t i = 0; i < tracer->event_count; i++) {
+        const struct event *event = &tracer->events[i];
 
-    while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
-        if (WIFSTOPPED(status))
-            meet_stop(tracer, tid, status);
+        if (WIFSTOPPED(event->status))
+            meet_stop(tracer, event->tid, event->status);
         else
-            meet_end(tracer, tid, status);
-        if (is_late(tracer))
-            return true;
+            meet_end(tracer, event->tid, event->status);
     }
-    return tid == 0 || errno == EINTR;
+    tracer->event_count = 0;
+    end_holds(tracer);
+    return true;
 }
 
-/* Attends until nobody is left, or for so many seconds more. */
-static void attend_for(struct tracer *tracer, time_t most)
+/* Interrupts all that are there; returns how many they are. */
+static size_t interrupt_all(const struct tracees *tracees)
 {
-    tracer->deadline = seconds() + most;
-    while (attend(tracer) && !is_late(tracer))
-        wait_for_signal(tracer);
-}
+    size_t count = 0;
 
-static void each_tracee(const struct tracees *tracees, void (*act)(pid_t tid))
-{
     for (size_t i = 0; i < tracees->capacity; i++)
-        if (tracees->items[i].tid)
-            act(tracees->items[i].tid);
+        count += tracees->items[i].tid && ptrace_call(PTRACE_INTERRUPT, tracees->items[i].tid, 0, 0) == 0;
+    return count;
 }
 
-static void interrupt(pid_t tid)
-{
-    ptrace_call(PTRACE_INTERRUPT, tid, 0, 0);
-}
-
-/* By its thread, whose process it is: one that waits in the kernel, for its child of vfork(2). */
-static void end(pid_t tid)
-{
-    kill(tid, SIGKILL);
-}
-
-/* Lets go of all that are there. What does not stop is ended, as it would be when this process ends. */
+/* Lets go of all that are there. What does not stop for it, since it waits in the kernel, is let go when this process ends. */
 static void let_go(struct tracer *tracer)
 {
     tracer->is_letting_go = true;
-    tracer->report->left = tracer->tracees.count;
-    each_tracee(&tracer->tracees, interrupt);
-    attend_for(tracer, RELEASE_S);
-    each_tracee(&tracer->tracees, end);
+    tracer->report->left = interrupt_all(&tracer->tracees);
+    tracer->deadline = seconds() + RELEASE_S + 1;
     while (tracer->tracees.count && attend(tracer) && !is_late(tracer))
-        wait_for_signal(tracer);
+        ;
+    tracer->report->stuck = interrupt_all(&tracer->tracees);
 }
 
 /* 0, or -1: how the program ended was not seen. */
 static int follow(struct tracer *tracer)
 {
     while (attend(tracer) && !is_late(tracer))
-        wait_for_signal(tracer);
+        ;
     if (tracer->tracees.count)
         let_go(tracer);
+    tracer->report->is_disturbed |= disturbed_guard(tracer->guards) != NULL;
     return tracer->has_ended ? 0 : -1;
 }
 
@@ -439,6 +426,7 @@ static void __attribute__((noreturn)) be_program(struct tracer *tracer, int gate
     if (read(gate, &byte, 1) != 1)
         _exit(launch_reason(LAUNCH_SYSTEM)->exit_status);
     close(gate);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* what ends this command ends the program, as it would the launcher */
     sigaction(SIGCHLD, &tracer->children, NULL);
     sigprocmask(SIG_SETMASK, &tracer->before, NULL);
     _exit(launch_program(tracer->launch));
@@ -451,9 +439,9 @@ static int say_unwatched(struct error *error, const char *what)
     error_set(error, LAUNCH_SYSTEM, "watching the program: %s: %s", what, strerror(failure));
     return failure == EPERM || failure == EACCES || failure == ENOSYS
                ? error_hint(error, "a process must be allowed to watch its children with ptrace(2): look at "
-                                   "/proc/sys/kernel/yama/ptrace_scope (1 or 0) and at the seccomp profile "
-                                   "(Docker's "
-                                   "default allows it)")
+                                   "/proc/sys/kernel/yama/ptrace_scope (1 or 0), at the seccomp profile "
+                                   "(Docker's default allows it), and that nothing watches this one "
+                                   "(strace, gdb)")
                : -1;
 }
 
@@ -497,36 +485,39 @@ static int start_program(struct tracer *tracer, struct error *error)
     return error->code ? -1 : say_unwatched(error, "write");
 }
 
-/* Signals that end a process, and SIGCHLD. Those that are ignored stay so. 0, or -1 and errno. */
+/* Signals that end a process, but for those that its own faults bring, and SIGCHLD. Those that are ignored stay so. 0, or -1 and errno. */
 static int hold_signals(struct tracer *tracer)
 {
-    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    static const int others[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGWINCH, SIGURG,
+                                 SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS,  SIGABRT};
     struct sigaction action;
 
-    sigemptyset(&tracer->held);
-    sigaddset(&tracer->held, SIGCHLD);
-    for (size_t i = 0; i < array_size(signals); i++)
-        if (sigaction(signals[i], NULL, &action) < 0)
-            return -1;
-        else if (action.sa_handler != SIG_IGN)
-            sigaddset(&tracer->held, signals[i]);
-    return sigprocmask(SIG_BLOCK, &tracer->held, &tracer->before);
+    sigfillset(&tracer->blocked);
+    for (size_t i = 0; i < array_size(others); i++)
+        sigdelset(&tracer->blocked, others[i]);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGCHLD && sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            sigdelset(&tracer->blocked, number);
+    return sigprocmask(SIG_BLOCK, &tracer->blocked, &tracer->before);
 }
 
-int trace_run(struct launch *launch, struct trace_report *report, struct error *error)
+int trace_run(struct launch *launch, const struct trace_guards *guards, struct trace_report *report,
+              struct error *error)
 {
-    struct tracer tracer = {.launch = launch, .report = report};
+    struct tracer tracer = {.launch = launch, .guards = guards, .report = report};
     struct sigaction standard = {.sa_handler = SIG_DFL};
     int result;
 
     if (sigaction(SIGCHLD, &standard, &tracer.children) < 0 || hold_signals(&tracer) < 0)
         return error_set(error, LAUNCH_SYSTEM, "watching the program: signals: %s", strerror(errno));
+    report->has_started = false;
     result = start_program(&tracer, error);
     if (result == 0 && follow(&tracer) < 0)
         result = error_set(error, LAUNCH_SYSTEM, "watching the program: its end was not seen");
     sigprocmask(SIG_SETMASK, &tracer.before, NULL);
     sigaction(SIGCHLD, &tracer.children, NULL);
     free(tracer.tracees.items);
+    free(tracer.events);
     if (result == 0 && tracer.is_out_of_memory)
         return error_set(error, LAUNCH_SYSTEM, "watching the program: out of memory");
     return result;

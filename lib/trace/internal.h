@@ -9,6 +9,7 @@ enum { ARGUMENTS = 6 };
 /* A system call of a tracee (thread `tid`) that failed, in which it is still stopped. */
 struct failed_call {
     const struct launch *launch;
+    const struct trace_guards *guards;
     struct trace_report *report;
     pid_t tid;
     const char *name;
@@ -19,6 +20,37 @@ struct failed_call {
     bool is_dropped;      /* it was denied something for which there is no room */
     bool is_out_of_memory;
 };
+
+/* ---- table.c: who is watched ---- */
+
+struct tracee {
+    pid_t tid; /* 0: a free place */
+    bool is_in_call, is_foreign;
+    bool is_released;  /* is to be let go when it stops */
+    pid_t waits_to_be; /* the thread that is held until then, since it will watch this one; 0: none */
+    time_t held;       /* since when, on the monotonic clock */
+    uint64_t number, arguments[ARGUMENTS];
+};
+
+/* A hash table; zeroed: empty. What is pointed to moves when another is taken or dropped. */
+struct tracees {
+    struct tracee *items;
+    size_t count, capacity; /* a power of two */
+};
+
+/* NULL: it is not watched. */
+struct tracee *find_tracee(const struct tracees *tracees, pid_t tid);
+/* NULL: memory ran out. */
+struct tracee *take_tracee(struct tracees *tracees, pid_t tid);
+void drop_tracee(struct tracees *tracees, struct tracee *tracee);
+
+/* ---- guards.c ---- */
+
+/* The statement about what is not where it was any more, or has got more names; NULL: none. */
+const struct policy_position *disturbed_guard(const struct trace_guards *guards);
+
+/* The statement about what lies below a directory: who may move names there can give it another one. NULL: none. */
+const struct policy_position *guard_within(const struct trace_guards *guards, const char *directory);
 
 /* ---- calls.c ---- */
 
@@ -56,6 +88,15 @@ bool program_of(pid_t tid, char path[static PATH_MAX]);
 /* Its process. 0: it cannot be told. */
 pid_t process_of(pid_t tid);
 
+/* Whether it is dead and waits to be waited for: it does not stop any more. */
+bool is_dead(pid_t tid);
+
+/* Whether process IDs that it names are ours. */
+bool has_our_process_ids(pid_t tid);
+
+/* Whether the thread has this ID where `tid` names it. */
+bool is_called(pid_t thread, pid_t tid, pid_t id);
+
 /* The process that its pidfd stands for. 0: it is none. */
 pid_t process_of_pidfd(pid_t tid, int fd);
 
@@ -67,7 +108,17 @@ bool is_without_port(pid_t tid, int fd);
 
 /* ---- denials.c ---- */
 
-/* Adds what the policy denies of `rights` at a path that has no symbolic link in it. */
+/* Rights that a call needs at a path that has no symbolic link in it. */
+struct want {
+    policy_rights rights;
+    const char *path;
+};
+
+/* Whether there are more directories in a path than is reasonable to look at, each more than once. */
+bool is_deep(const char *path);
+
+/* Adds what the policy denies of them. */
+void deny_paths(struct failed_call *call, const struct want *wants, size_t count);
 void deny_path(struct failed_call *call, policy_rights rights, const char *path);
 void deny_port(struct failed_call *call, policy_rights right, uint16_t port);
 void deny_scope(struct failed_call *call, policy_rights scope);

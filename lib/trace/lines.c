@@ -207,6 +207,10 @@ char *trace_line_text(const struct trace_line *line)
 {
     char names[POLICY_RIGHTS_TEXT];
     auto_free char *word = line->path ? text_as_word(line->path) : text_of("%u", line->port);
+    struct stat status;
+    bool is_missing = line->path && lstat(line->path, &status) < 0;
 
-    return word ? text_of("allow %s %s", policy_rights_text(line->rights, names), word) : NULL;
+    return word ? text_of("allow %s %s%s", policy_rights_text(line->rights, names), is_missing ? "-" : "",
+                          word)
+                : NULL;
 }

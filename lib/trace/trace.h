@@ -15,7 +15,28 @@
 #include "launch/launch.h"
 #include "verdict/verdict.h"
 
-enum { TRACE_MAX_DENIALS = 10000 }; /* kept; others are counted */
+enum {
+    TRACE_MAX_DENIALS = 10000, /* kept; others are counted */
+    TRACE_MAX_BYTES =
+        2 * 1024 * 1024,  /* of paths, likewise: written as lines they are a policy that can be read */
+    TRACE_MAX_DEPTH = 128 /* directories of a path that is looked at */
+};
+
+/* What the policy expects to be denied, or keeps private, as it was before the program could move it or give it other names. */
+struct trace_guard {
+    char *path;
+    struct policy_position position;
+    struct stat status; /* zeroed: it was missing */
+};
+
+struct trace_guards {
+    struct trace_guard *items;
+    size_t count, capacity;
+};
+
+/* Looks at them, once, before the first run. 0, or -1 with errno ENOMEM. Whatever happened, `guards` is to be freed. */
+int trace_guards_take(struct trace_guards *guards, const struct policy *policy);
+void trace_guards_free(struct trace_guards *guards);
 
 /* What was denied of one path, port or scope. */
 struct trace_denial {
@@ -40,23 +61,29 @@ struct trace_denial {
 struct trace_report {
     struct trace_denial **denials; /* in the order they were met */
     size_t count, capacity;
-    void *index;        /* of them: tsearch(3) */
-    size_t dropped;     /* beyond TRACE_MAX_DENIALS, calls */
-    size_t unread;      /* calls that failed in processes that may not be looked at (PR_SET_DUMPABLE) */
-    size_t unfollowed;  /* processes that were watched by another, or hid from being watched */
-    size_t foreign;     /* calls of programs of another architecture */
-    size_t left;        /* processes that were there after the program had ended, and were let go */
+    void *index;       /* of them: tsearch(3) */
+    size_t bytes;      /* of their paths */
+    size_t dropped;    /* calls that were denied more than is kept */
+    size_t unread;     /* calls that failed in processes that may not be looked at (PR_SET_DUMPABLE) */
+    size_t unfollowed; /* processes that were watched by another, or hid from being watched */
+    size_t foreign;    /* calls of programs of another architecture */
+    size_t left;       /* threads that were there after the program had ended, and were let go */
+    size_t
+        stuck; /* of them, those that could not be stopped for it: they are followed until this process ends */
+    bool is_disturbed;  /* the program has moved or linked what a guard stands for: no line is proposed */
+    bool has_started;   /* the program was executed */
     bool was_signalled; /* a signal came for this process, and was passed on */
     int status;         /* of the program: waitpid(2) */
 };
 
 /* Runs the program of `launch`, which was prepared, once, and adds what it was denied to `report`, which is zeroed before the first
- * run. This process must have no capabilities (launch_drop_capabilities()) and no other children. Signals that end a process go to
+ * run; none is proposed that contradicts a guard. This process must have no capabilities (launch_drop_capabilities()) and no other children. Signals that end a process go to
  * the program meanwhile. Returns when the program has ended, and what it left behind with it or some seconds later.
  *
  * 0, or -1 and `error` (LAUNCH_SYSTEM): it cannot be watched, or memory ran out. Where the launch was refused the child has said so on
  * standard error, and its exit status is the refusal's (launch_reason()). Whatever happened, `report` is to be freed. */
-int trace_run(struct launch *launch, struct trace_report *report, struct error *error);
+int trace_run(struct launch *launch, const struct trace_guards *guards, struct trace_report *report,
+              struct error *error);
 
 void trace_report_free(struct trace_report *report);
 
@@ -81,7 +108,7 @@ int trace_lines_add(struct trace_lines *lines, const struct trace_report *report
                     bool gathers);
 void trace_lines_free(struct trace_lines *lines);
 
-/* "allow read_file /etc/mime.types", to be freed. NULL: memory ran out. */
+/* "allow read_file /etc/mime.types", to be freed; "-PATH" where it is missing by now. NULL: memory ran out. */
 char *trace_line_text(const struct trace_line *line);
 
 #endif

@@ -119,6 +119,40 @@ static pid_t number_in(pid_t tid, const char *name, const char *label)
     return line ? (pid_t)strtol(line + strlen(label), NULL, 10) : 0;
 }
 
+bool is_dead(pid_t tid)
+{
+    char path[64], text[1024];
+    const char *line;
+
+    snprintf(path, sizeof path, "/proc/%d/status", tid);
+    line = read_small_file(path, text, sizeof text) ? strstr(text, "\nState:\t") : NULL;
+    return !line || line[8] == 'Z' || line[8] == 'X';
+}
+
+bool has_our_process_ids(pid_t tid)
+{
+    char its[PATH_MAX], our[PATH_MAX];
+
+    return read_own_link(tid, "ns/pid_for_children", its) && read_own_link(tid, "ns/pid", its) &&
+           read_link("/proc/self/ns/pid", our) && !strcmp(its, our);
+}
+
+bool is_called(pid_t thread, pid_t tid, pid_t id)
+{
+    char path[64], text[1024], its[PATH_MAX], other[PATH_MAX];
+    char *line;
+
+    if (!read_own_link(tid, "ns/pid", its) || !read_own_link(thread, "ns/pid", other) ||
+        strcmp(its, other) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/status", thread);
+    line = read_small_file(path, text, sizeof text) ? strstr(text, "\nNSpid:\t") : NULL;
+    if (!line)
+        return false;
+    line[1 + strcspn(line + 1, "\n")] = '\0';
+    return strtol(strrchr(line, '\t') + 1, NULL, 10) == id; /* the innermost stands last */
+}
+
 pid_t process_of(pid_t tid)
 {
     return number_in(tid, "status", "\nTgid:");
@@ -244,9 +278,9 @@ static bool follow(struct way *way, const char *component)
         return false;
     way->done[strlen(way->done) - strlen(component) - 1] = '\0';
     if (target[0] != '/' && is_in_proc(way->done[0] ? way->done : "/") && strchr(target, ':'))
-        return false; /* "pipe:[1]" */
-    if (target[0] == '/')
-        strcpy(way->done, way->root);
+        return false;     /* "pipe:[1]" */
+    if (target[0] == '/') /* what /proc/PID/cwd and its like lead to is told as it is for us */
+        strcpy(way->done, is_in_proc(way->done[0] ? way->done : "/") ? "" : way->root);
     length = strlen(target);
     if (length + strlen(way->rest) + 2 > PATH_MAX)
         return false;

@@ -52,7 +52,7 @@ class CommandTest(SandboxTest):
         costs more than all the rest."""
         becomes = (self.bin / "become", f"uid={uid}", "bounding=all", "--") if as_user(uid) else ()
         done = subprocess.run([os.fspath(word) for word in (*becomes, *wrapper, self.command, *map(str, words))],
-                              env={**launcher_environment(in_domain), **(env or {})}, timeout=300,
+                              env={**launcher_environment(in_domain), **(env or {})}, timeout=1000,
                               **{"cwd": self.folder, **self.streams(keywords), **keywords}, check=False)
         return Answer(done.returncode, self.text(done.stdout), self.text(said(done.stderr or b"")))
 

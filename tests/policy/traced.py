@@ -10,6 +10,7 @@ import threading
 import time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+SYS_EXIT, WALL = {"x86_64": 60}.get(os.uname().machine, 93), 0x40000000
 PTRACE_TRACEME, PTRACE_CONT, PTRACE_DETACH, PTRACE_ATTACH = 0, 7, 17, 16
 
 
@@ -145,6 +146,52 @@ def traces():
     return answers
 
 
+def attaches_at_once():
+    """To a child that has just been made."""
+    failures = 0
+    for _ in range(200):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        failures += LIBC.ptrace(PTRACE_ATTACH, child, None, None) != 0
+        os.kill(child, signal.SIGKILL)
+        while os.waitpid(child, WALL)[0] == child and os.path.exists(f"/proc/{child}"):
+            pass
+    return failures
+
+
+def attaches_to_the_dead():
+    """To the first thread of a process, which has ended before the others: it never stops."""
+    child = os.fork()
+    if child == 0:
+        threading.Thread(target=time.sleep, args=(100,)).start()
+        LIBC.syscall(SYS_EXIT, 0)
+    while open(f"/proc/{child}/stat").read().split()[2] != "Z":
+        time.sleep(0.01)
+    answer = LIBC.ptrace(PTRACE_ATTACH, child, None, None), ctypes.get_errno()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return answer
+
+
+def spinners():
+    """Twenty that call the kernel without an end, and an older process that sleeps meanwhile."""
+    worker = os.fork()
+    if worker:
+        return os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+    children = []
+    for _ in range(20):
+        children.append(os.fork())
+        while not children[-1]:
+            os.getppid()
+    for _ in range(10):
+        time.sleep(0.05)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    os._exit(9)
+
+
 def end(word):
     """exit_N, or the name of a signal."""
     if word.startswith("exit_"):
@@ -156,5 +203,6 @@ def end(word):
     os.kill(os.getpid(), number)
 
 
-ROLES = {role.__name__: role for role in (threads, processes, vfork, thread_exec, signals, stops, killed, traces)}
+ROLES = {role.__name__: role for role in (threads, processes, vfork, thread_exec, signals, stops, killed, traces,
+                                          attaches_at_once, attaches_to_the_dead, spinners)}
 print(ROLES[sys.argv[1]]() if sys.argv[1] in ROLES else end(sys.argv[1]), flush=True)
