@@ -25,7 +25,7 @@ static int append(char **text, size_t *size, const char *more)
         return ENOMEM;
     }
     grown[*size] = '\n';
-    memcpy(grown + *size + 1, more, length);
+    memcpy(grown + *size + 1, more, length + 1);
     *size += length + 1;
     *text = grown;
     return 0;

@@ -14,7 +14,7 @@ static const char *without_position(const struct launch *launch, const struct po
         return message;
     policy_locate(launch->policy, position, &line, &column);
     prefix = text_of("%s:%zu:%zu: ", launch->policy->files[position->file].name, line, column);
-    return !prefix || strncmp(message, prefix, strlen(prefix)) ? message : message + strlen(prefix);
+    return !prefix || strncmp(message, prefix, strlen(prefix)) != 0 ? message : message + strlen(prefix);
 }
 
 static int add_fault(struct launch_faults *faults, struct launch_fault fault)

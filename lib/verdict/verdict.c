@@ -338,7 +338,8 @@ static const struct policy_position *forbidden(const struct question *question, 
             would_open(question, expectation->path))
             return &expectation->position;
     }
-    for (size_t i = 0; rights & (POLICY_READ_FILE | POLICY_WRITE_FILE | POLICY_TRUNCATE) && i < policy->private_count; i++)
+    for (size_t i = 0;
+         rights & (POLICY_READ_FILE | POLICY_WRITE_FILE | POLICY_TRUNCATE) && i < policy->private_count; i++)
         if (would_open(question, policy->privates[i].path))
             return &policy->privates[i].position;
     return NULL;

@@ -357,6 +357,86 @@ static void a_path_begins_at_the_tracees_root(void **state)
     need(WIFSTOPPED(status), "chroot(2)");
 }
 
+/* ---- Guards ---- */
+
+static void guards_see_what_is_moved_linked_or_replaced(void **state)
+{
+    struct fixture *fixture = *state;
+
+    make_folder(fixture, "folder");
+    make_file(fixture, "folder/file", 0600, "");
+    prepare(fixture, 0, "allow read_dir /usr\nexpect denied read_file %/folder/file %/none /proc/self/maps");
+    assert_int_equal(trace_guards_take(&guards, fixture->launch.policy), 0);
+    assert_int_equal(guards.count, 3);
+    make_file(fixture, "folder/other", 0600, "");
+    assert_null(disturbed_guard(&guards));
+    must(link(path_in(fixture, "folder/file"), path_in(fixture, "second")) == 0);
+    assert_int_equal(disturbed_guard(&guards)->line, 3);
+    must(unlink(path_in(fixture, "second")) == 0);
+    assert_null(disturbed_guard(&guards));
+    must(rename(path_in(fixture, "folder"), path_in(fixture, "moved")) == 0);
+    assert_non_null(disturbed_guard(&guards));
+    must(rename(path_in(fixture, "moved"), path_in(fixture, "folder")) == 0);
+    assert_null(disturbed_guard(&guards));
+    must(rename(path_in(fixture, "folder/other"), path_in(fixture, "folder/file")) == 0);
+    assert_non_null(disturbed_guard(&guards));
+    trace_guards_free(&guards);
+}
+
+static void names_are_not_given_around_a_guard(void **state)
+{
+    struct fixture *fixture = *state;
+
+    make_folder(fixture, "top");
+    make_folder(fixture, "top/folder");
+    make_folder(fixture, "beside");
+    must(symlink("top", path_in(fixture, "alias")) == 0);
+    prepare(fixture, 0, "allow read_dir /usr\nexpect denied read_file %/alias/folder");
+    assert_int_equal(trace_guards_take(&guards, fixture->launch.policy), 0);
+    assert_int_equal(guard_within(&guards, path_in(fixture, "top"))->line, 3);
+    assert_non_null(guard_within(&guards, path_in(fixture, "")));
+    assert_non_null(guard_within(&guards, "/"));
+    assert_null(guard_within(&guards, path_in(fixture, "top/folder"))); /* names in it are none of its own */
+    assert_null(guard_within(&guards, path_in(fixture, "beside")));
+    trace_guards_free(&guards);
+}
+
+/* ---- The table ---- */
+
+static void a_table_keeps_what_is_taken(void **state)
+{
+    enum { MOST = 500, ROUNDS = 200000 };
+    static bool is_taken[MOST];
+    struct tracees tracees = {0};
+    size_t count = 0;
+
+    (void)state;
+    srandom(1);
+    for (int i = 0; i < ROUNDS; i++) {
+        pid_t tid = 1 + (pid_t)(random() % (MOST - 1)) * (i % 2 ? 64 : 1) % (MOST - 1);
+        struct tracee *tracee = find_tracee(&tracees, tid);
+
+        assert_int_equal(tracee != NULL, is_taken[tid]);
+        if (tracee && random() % 2) {
+            drop_tracee(&tracees, tracee);
+            is_taken[tid] = false;
+            count--;
+        } else if (!tracee) {
+            tracee = take_tracee(&tracees, tid);
+            assert_non_null(tracee);
+            assert_int_equal(tracee->number, 0);
+            tracee->number = (uint64_t)tid;
+            is_taken[tid] = true;
+            count++;
+        }
+        assert_int_equal(tracees.count, count);
+    }
+    for (pid_t tid = 1; tid < MOST; tid++)
+        if (is_taken[tid])
+            assert_int_equal(find_tracee(&tracees, tid)->number, tid);
+    free(tracees.items);
+}
+
 static void calls_of_other_architectures_are_known(void **state)
 {
     (void)state;
@@ -436,6 +516,9 @@ int main(void)
         test(a_path_is_followed_as_the_kernel_does),
         test(names_in_proc_are_the_tracees),
         test(too_long_is_nowhere),
+        test(guards_see_what_is_moved_linked_or_replaced),
+        test(names_are_not_given_around_a_guard),
+        test(a_table_keeps_what_is_taken),
         test(calls_of_other_architectures_are_known),
         test(memory_that_runs_out_is_told),
     };
