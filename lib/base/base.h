@@ -129,6 +129,9 @@ const char *name_in(const struct name_row *table, size_t count, int value);
 /* Whether an absolute path is `top` or below it: by the texts alone. */
 bool is_at_or_below(const char *path, const char *top);
 
+/* Makes an absolute path that of the directory it stands in. False: it is the root, and stays so. */
+bool path_to_parent(char *path);
+
 /* asprintf(3), returning the text, which is to be freed; NULL: out of memory. */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *text_of_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

@@ -20,6 +20,16 @@ bool is_at_or_below(const char *path, const char *top)
     return !strncmp(path, top, length) && (!path[length] || path[length] == '/');
 }
 
+bool path_to_parent(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (!slash || !path[1])
+        return false;
+    slash[slash == path] = '\0';
+    return true;
+}
+
 char *text_of_list(const char *format, va_list arguments)
 {
     char *text;

@@ -237,18 +237,14 @@ const struct launch_grant *launch_granting(const struct launch *launch, const ch
     char *ancestor = strdupa(path);
     struct stat status;
 
-    for (;;) {
-        char *slash = strrchr(ancestor, '/');
-
+    do {
         if (lstat(ancestor, &status) == 0)
             for (size_t i = 0; i < launch->grant_count; i++)
                 if (launch->grants[i].rights & right && launch->grants[i].inode == status.st_ino &&
                     launch->grants[i].device == status.st_dev)
                     return &launch->grants[i];
-        if (!slash || !ancestor[1])
-            return NULL;
-        slash[slash == ancestor] = '\0';
-    }
+    } while (path_to_parent(ancestor));
+    return NULL;
 }
 
 int policy_grants(const struct launch *launch, const char *path, policy_rights rights)
@@ -257,17 +253,12 @@ int policy_grants(const struct launch *launch, const char *path, policy_rights r
     struct stat status;
     int failure = 0;
 
-    while (rights) {
-        char *slash = strrchr(ancestor, '/');
-
+    do {
         if (lstat(ancestor, &status) == 0)
             rights &= ~granted_on(launch, status.st_dev, status.st_ino);
         else
             failure = errno;
-        if (!slash || !ancestor[1])
-            break;
-        slash[slash == ancestor] = '\0';
-    }
+    } while (rights && path_to_parent(ancestor));
     errno = failure;
     if (!rights)
         return 1;

@@ -94,9 +94,8 @@ static int enter_root(struct walk *walk)
 static int enter_parent(struct walk *walk)
 {
     int fd = openat(walk->directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char *slash = strrchr(walk->where, '/');
 
-    slash[slash == walk->where] = '\0';
+    path_to_parent(walk->where);
     return fd < 0 ? -1 : enter(walk, fd);
 }
 

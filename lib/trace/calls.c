@@ -74,11 +74,8 @@ static bool take_path(struct failed_call *call, signed char directory, signed ch
 /* The directory that a path stands in. */
 static void parent_of(const char *path, char parent[static PATH_MAX])
 {
-    char *slash;
-
     strcpy(parent, path);
-    slash = strrchr(parent, '/');
-    slash[slash == parent] = '\0';
+    path_to_parent(parent);
 }
 
 /* The kind of file there; 0: there is none. */

@@ -137,14 +137,12 @@ static void name_of(const struct failed_call *call, const char *path, char name[
  * rule holds for the file that was there. */
 static const char *creatable_above(const struct launch *launch, const char *path)
 {
-    char parent[PATH_MAX], *slash;
+    char parent[PATH_MAX];
     const struct launch_grant *grant = NULL;
 
     snprintf(parent, sizeof parent, "%s", path);
-    slash = strrchr(parent, '/');
-    if (!slash || !slash[1])
+    if (!path_to_parent(parent))
         return NULL;
-    slash[slash == parent] = '\0';
     for (size_t i = 0; i < policy_right_count && !grant; i++)
         if (policy_right_table[i].bit & policy_rights_that_create() & ~POLICY_REFER)
             grant = launch_granting(launch, parent, policy_right_table[i].bit);

@@ -57,13 +57,12 @@ static const struct trace_line *find(const struct trace_lines *lines, char *path
 /* What lines for the directories above a path give. */
 static policy_rights given_above(const struct trace_lines *lines, const char *path)
 {
-    char above[PATH_MAX], *slash;
+    char above[PATH_MAX];
     const struct trace_line *line;
     policy_rights rights = 0;
 
     snprintf(above, sizeof above, "%s", path);
-    while ((slash = strrchr(above, '/')) && slash[1]) {
-        slash[slash == above] = '\0';
+    while (path_to_parent(above)) {
         line = find(lines, above);
         rights |= line ? line->rights : 0;
     }
@@ -90,14 +89,12 @@ static void drop_covered(struct trace_lines *lines)
 /* The directory of a file, in `directory`; false for one that is too near to the root to be opened as a whole. */
 static bool directory_of(const char *path, char directory[static PATH_MAX])
 {
-    char *slash;
+    char above[PATH_MAX];
 
     snprintf(directory, PATH_MAX, "%s", path);
-    slash = strrchr(directory, '/');
-    if (!slash || slash == directory)
-        return false;
-    *slash = '\0';
-    return strrchr(directory, '/') != directory;
+    path_to_parent(directory);
+    strcpy(above, directory);
+    return path_to_parent(above) && strcmp(above, "/") != 0;
 }
 
 static bool is_file(const char *path)

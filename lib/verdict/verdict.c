@@ -32,17 +32,6 @@ struct question {
 
 /* ---- Where the path leads ---- */
 
-/* The path without its last component; false at the root. */
-static bool cut(char *path)
-{
-    char *slash = strrchr(path, '/');
-
-    if (!slash || !path[1])
-        return false;
-    slash[slash == path] = '\0';
-    return true;
-}
-
 /* What the path leads to, or the nearest directory above it that is there. Of a link to what is missing, that is one above its
  * target: realpath(3) leaves in `found` how far it came. */
 static int resolve(struct question *question)
@@ -56,7 +45,7 @@ static int resolve(struct question *question)
             return -1;
         if ((errno == ENOENT || errno == EACCES) && found[0] == '/')
             strcpy(path, found);
-        if (!cut(path))
+        if (!path_to_parent(path))
             break;
     }
     question->real = strdup(found[0] ? found : "/");
@@ -312,7 +301,7 @@ static bool leads_through(const struct question *question, const char *path)
         if (stat(ancestor, &status) == 0 && status.st_ino == question->status.st_ino &&
             status.st_dev == question->status.st_dev)
             return true;
-    } while (cut(ancestor));
+    } while (path_to_parent(ancestor));
     return false;
 }
 
