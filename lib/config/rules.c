@@ -1,19 +1,15 @@
 #include "config/internal.h"
 
-#include <errno.h>
-
 enum { PORTS = 65536 };
 
 int rules_add_path(struct rules *rules, const char *path, policy_rights rights)
 {
-    char *copy = strdup(path);
+    auto_free char *copy = strdup(path);
 
-    if (!copy || array_reserve(&rules->paths, &rules->capacity, rules->count, sizeof *rules->paths) < 0) {
-        free(copy);
-        errno = ENOMEM;
+    if (!copy || array_reserve(&rules->paths, &rules->capacity, rules->count, sizeof *rules->paths) < 0)
         return -1;
-    }
     rules->paths[rules->count++] = (struct path_rule){copy, rights};
+    copy = NULL;
     return 0;
 }
 

@@ -42,7 +42,7 @@ static const char *expand_variable(struct expansion *expansion, const char *name
     const char *end = strchr(name, '}'), *fault = NULL;
     const struct variable *variable = find_variable(expansion->variables, name, (size_t)(end - name));
 
-    for (size_t i = 0; i < variable->count && !fault; i++) {
+    for (size_t i = 0; variable && i < variable->count && !fault; i++) {
         size_t more = strlen(variable->values[i]);
 
         if (++expansion->variables->expanded > CONFIG_MAX_PATHS)

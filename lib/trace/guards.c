@@ -12,16 +12,14 @@ static bool look(const char *path, struct stat *status)
 
 static int add(struct trace_guards *guards, const char *path, const struct policy_position *position)
 {
-    struct trace_guard *guard;
+    auto_free char *copy = strdup(path);
+    struct stat status;
 
-    if (array_reserve(&guards->items, &guards->capacity, guards->count, sizeof *guards->items) < 0)
+    if (!copy || array_reserve(&guards->items, &guards->capacity, guards->count, sizeof *guards->items) < 0)
         return -1;
-    guard = &guards->items[guards->count];
-    *guard = (struct trace_guard){.path = strdup(path), .position = *position};
-    if (!guard->path)
-        return -1;
-    look(path, &guard->status);
-    guards->count++;
+    look(path, &status);
+    guards->items[guards->count++] = (struct trace_guard){copy, *position, status};
+    copy = NULL;
     return 0;
 }
 

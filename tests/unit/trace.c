@@ -15,12 +15,13 @@ static struct failed_call failed_call(struct fixture *fixture)
 {
     static unsigned long serial;
 
+    serial++;
     return (struct failed_call){.launch = &fixture->launch,
                                 .guards = &guards,
                                 .report = &report,
                                 .tid = getpid(),
                                 .name = "openat",
-                                .serial = ++serial,
+                                .serial = serial,
                                 .failure = EACCES};
 }
 
