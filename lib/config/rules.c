@@ -9,7 +9,7 @@ int rules_add_path(struct rules *rules, const char *path, policy_rights rights)
     if (!copy || array_reserve(&rules->paths, &rules->capacity, rules->count, sizeof *rules->paths) < 0)
         return -1;
     rules->paths[rules->count++] = (struct path_rule){copy, rights};
-    copy = NULL;
+    copy = NULL; /* cppcheck-suppress memleak ; the array has it now */
     return 0;
 }
 

@@ -79,10 +79,10 @@ class WordsTest(PythonTest):
 class NothingRunsTest(PythonTest):
     """What cannot be done is said before the program runs."""
 
-    def assert_not_run(self, options, *texts, wrapper=(), policy=None):
+    def assert_not_run(self, options, *texts, policy=None, **keywords):
         marker = self.d / "marker"
         answer = self.ask("trace", *options, policy or self.write(f"{BASE}allow create,write {self.d}"), "--", "/bin/sh", "-c", f": > {marker}",
-                          wrapper=wrapper)
+                          **keywords)
         self.assertEqual((answer.code, answer.out, marker.exists()), (125, "", False), answer)
         for text in texts:
             self.assertIn(text, answer.err)
@@ -98,7 +98,7 @@ class NothingRunsTest(PythonTest):
         self.assertEqual((self.d / "precious").read_text(), "precious\n")
 
     def test_watching_is_not_allowed(self):
-        self.assert_not_run((), "ptrace: Operation not permitted", "hint: ", "seccomp", wrapper=("/usr/bin/python3", "-c", WITHOUT_PTRACE))
+        self.assert_not_run((), "ptrace: Operation not permitted", "hint: ", "seccomp", wrapper=("/usr/bin/python3", "-c", WITHOUT_PTRACE), in_domain=True)
 
     def test_faults_of_the_policy(self):
         self.assert_not_run((), "test.policy:2:7: ", policy=self.write("allow reed /usr"))
