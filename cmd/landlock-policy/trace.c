@@ -50,34 +50,6 @@ static int read_policy(void *context, const char *name, char **text, size_t *siz
     return is_first && reading->more ? append(text, size, reading->more) : 0;
 }
 
-/* ---- Standard input, which each run is to find as the first one does ---- */
-
-struct input {
-    bool is_rewound;
-    off_t start;
-};
-
-static int look_at_input(struct input *input, unsigned runs, struct error *error)
-{
-    struct stat status;
-
-    if (runs == 1 || fstat(STDIN_FILENO, &status) < 0 || S_ISCHR(status.st_mode))
-        return 0;
-    input->start = lseek(STDIN_FILENO, 0, SEEK_CUR);
-    input->is_rewound = input->start >= 0;
-    if (input->is_rewound)
-        return 0;
-    error_set(error, LAUNCH_USAGE, "--runs: standard input can be read only once, since it is no file");
-    return error_hint(error, "give it as a file (< FILE), or none (< /dev/null)");
-}
-
-static int rewind_input(const struct input *input, struct error *error)
-{
-    return input->is_rewound && lseek(STDIN_FILENO, input->start, SEEK_SET) < 0
-               ? error_set(error, LAUNCH_SYSTEM, "standard input: %s", strerror(errno))
-               : 0;
-}
-
 /* ---- Running ---- */
 
 /* The kernel is to tell of a program that the policy does not let run: the launcher would refuse it beforehand. */
@@ -183,13 +155,13 @@ static int run_once(const struct options *options, struct found *found, struct o
 static int run_all(const struct options *options, struct found *found, struct outputs *outputs,
                    struct error *error)
 {
-    struct input input = {0};
+    __attribute__((cleanup(free_input))) struct input input = {0};
     struct error of_files = {0};
-    int result = look_at_input(&input, options->runs, error);
+    int result = take_input(&input, options->runs, error);
 
     found->is_unfinished = true;
     for (unsigned i = 0; result == 0 && i < options->runs && goes_on(found); i++)
-        result = rewind_input(&input, error) < 0 ? -1 : run_once(options, found, outputs, error);
+        result = give_input(&input, error) < 0 ? -1 : run_once(options, found, outputs, error);
     if (result < 0 && !found->text)
         return -1;
     if ((options->output && write_output(options->output, found, &of_files) < 0) ||

@@ -32,6 +32,20 @@ int tell_end(const struct options *options, struct found *found, struct error *e
 /* Writes lines, each behind `prefix`. 0, or -1: memory ran out, or it cannot be written. */
 int write_lines(FILE *out, const char *prefix, const struct trace_lines *lines);
 
+/* ---- trace_input.c: standard input, which each run is to find as the first one does ---- */
+
+struct input {
+    bool is_file;
+    off_t start; /* in it */
+    char *bytes; /* of what is none; NULL: nothing that could be read twice is expected there */
+    size_t size;
+};
+
+/* Before the first run, of which there may be so many; before each run; and after the last. 0, or -1 and `error`. */
+int take_input(struct input *input, unsigned runs, struct error *error);
+int give_input(const struct input *input, struct error *error);
+void free_input(const struct input *input);
+
 /* ---- trace_files.c ---- */
 
 /* Standard output is the program's while it runs: the report goes elsewhere. Zeroed at first. */

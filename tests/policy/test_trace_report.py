@@ -233,12 +233,17 @@ class FilesTest(PythonTest):
         for line in ("    allow read_file /etc/group\n", "    allow read_file /etc/passwd\n"):
             self.assertIn(line, answer.err)
 
-    def test_input_that_can_be_read_once(self):
-        answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-", input=b"print(1)")
+    def test_input_that_is_no_file(self):
+        """It is read once, and each run has it by a pipe."""
+        text = "first = 1\nprint(first)\nopen('/etc/group')\nopen('/etc/passwd')\n"
+        for more in (0, 60000, 900000):
+            answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-", input=(text + "#" * more + "\n").encode())
+            self.assertEqual((answer.code, answer.out), (0, "1\n" * 3), answer)
+        answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-", input=b"#" * (1 << 21))
         self.assertEqual((answer.code, answer.out), (125, ""), answer)
         self.assertIn("can be read only once", answer.err)
-        answer = self.ask("trace", self.write(BASE), "--", "/usr/bin/python3", "-I", "-", input=b"print(1)")
-        self.assertEqual((answer.code, answer.out), (0, "1\n"), answer)
+        answer = self.ask("trace", self.write(BASE), "--", "/usr/bin/wc", "-c", input=b"#" * (1 << 21))
+        self.assertEqual((answer.code, answer.out), (0, f"{1 << 21}\n"), answer)
 
     def test_what_goes_away_between_the_runs(self):
         code = f"import os\ntry: open('{self.d}/file')\nexcept OSError: os.unlink('{self.d}/file')\nopen('/etc/passwd')"
