@@ -55,15 +55,18 @@ static bool take_text(struct failed_call *call, signed char number, char text[st
     return false;
 }
 
-/* Where a path argument leads; an empty one is the descriptor itself, where the call allows that. */
+/* Where a path argument leads; an empty one is the descriptor itself, where the call allows that, if it has a name. */
 static bool take_path(struct failed_call *call, signed char directory, signed char number, int how,
                       char real[static PATH_MAX])
 {
     char text[PATH_MAX];
+    struct stat status;
 
     if (!take_text(call, number, text))
         return false;
-    if (!text[0] && directory != NONE && path_of_descriptor(call->tid, descriptor(call, directory), real))
+    if (!text[0] && directory != NONE &&
+        status_of_descriptor(call->tid, descriptor(call, directory), &status) && status.st_nlink &&
+        path_of_descriptor(call->tid, descriptor(call, directory), real))
         return true;
     if (text[0] && resolve_path(call->tid, descriptor(call, directory), text, how, real))
         return true;

@@ -16,10 +16,9 @@
 #include "verdict/verdict.h"
 
 enum {
-    TRACE_MAX_DENIALS = 10000, /* kept; others are counted */
-    TRACE_MAX_BYTES =
-        2 * 1024 * 1024,  /* of paths, likewise: written as lines they are a policy that can be read */
-    TRACE_MAX_DEPTH = 128 /* directories of a path that is looked at */
+    TRACE_MAX_DENIALS = 10000,         /* kept; others are counted */
+    TRACE_MAX_BYTES = 2 * 1024 * 1024, /* of paths, likewise: as lines they are a policy that can be read */
+    TRACE_MAX_DEPTH = 128              /* directories of a path that is looked at */
 };
 
 /* What the policy expects to be denied, or keeps private, as it was before the program could move it or give it other names. */
@@ -40,9 +39,8 @@ void trace_guards_free(struct trace_guards *guards);
 
 /* What was denied of one path, port or scope. */
 struct trace_denial {
-    char *
-        path; /* where the path leads; /proc/self for the directory of the process itself; NULL: a port or scope */
-    uint16_t port;        /* of network rights */
+    char *path;    /* where it leads; /proc/self for the process's own directory; NULL: a port or scope */
+    uint16_t port; /* of network rights */
     policy_rights rights; /* that were missing */
     const char *call;     /* the system call that met it first, "openat" */
     int failure;          /* its errno */
@@ -53,32 +51,30 @@ struct trace_denial {
     /* Either there is a line that would allow it, or one of the two is why not; neither for a scope. */
     char *subject; /* the path of the line: a directory where the name comes and goes; NULL: none */
     bool has_line;
-    struct policy_position
-        forbidden_by; /* the `expect denied` or `private` that a line would contradict; line 0: none */
+    struct policy_position forbidden_by;   /* `expect denied` or `private`, against the line; line 0: none */
     enum verdict_obstacle system_obstacle; /* what stands in the way without Landlock, too */
 };
 
 struct trace_report {
     struct trace_denial **denials; /* in the order they were met */
     size_t count, capacity;
-    void *index;       /* of them: tsearch(3) */
-    size_t bytes;      /* of their paths */
-    size_t dropped;    /* calls that were denied more than is kept */
-    size_t unread;     /* calls that failed in processes that may not be looked at (PR_SET_DUMPABLE) */
-    size_t unfollowed; /* processes that were watched by another, or hid from being watched */
-    size_t foreign;    /* calls of programs of another architecture */
-    size_t left;       /* threads that were there after the program had ended, and were let go */
-    size_t
-        stuck; /* of them, those that could not be stopped for it: they are followed until this process ends */
+    void *index;        /* of them: tsearch(3) */
+    size_t bytes;       /* of their paths */
+    size_t dropped;     /* calls that were denied more than is kept */
+    size_t unread;      /* calls that failed and could not be looked at */
+    size_t unfollowed;  /* how often a process was to be watched by another, or hid */
+    size_t foreign;     /* calls of programs of another architecture */
+    size_t left;        /* threads that were there after the program had ended, and were let go */
+    size_t stuck;       /* of them, those that could not be stopped: they are let go when this process ends */
     bool is_disturbed;  /* the program has moved or linked what a guard stands for: no line is proposed */
     bool has_started;   /* the program was executed */
     bool was_signalled; /* a signal came for this process, and was passed on */
     int status;         /* of the program: waitpid(2) */
 };
 
-/* Runs the program of `launch`, which was prepared, once, and adds what it was denied to `report`, which is zeroed before the first
- * run; none is proposed that contradicts a guard. This process must have no capabilities (launch_drop_capabilities()) and no other children. Signals that end a process go to
- * the program meanwhile. Returns when the program has ended, and what it left behind with it or some seconds later.
+/* Runs the program of `launch`, which was prepared, once, and adds what it was denied to `report`, which was zeroed; no line is proposed
+ * that contradicts a guard. This process must have no capabilities (launch_drop_capabilities()) and no other children. Signals that
+ * would end it go to the program meanwhile. Returns when the program has ended, and what it left behind with it or some seconds later.
  *
  * 0, or -1 and `error` (LAUNCH_SYSTEM): it cannot be watched, or memory ran out. Where the launch was refused the child has said so on
  * standard error, and its exit status is the refusal's (launch_reason()). Whatever happened, `report` is to be freed. */

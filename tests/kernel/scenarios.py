@@ -116,6 +116,16 @@ ASK = "; ".join(f"landlock-policy {subcommand} --format json {policy}; printf '\
 ATTEMPT = ("/usr/bin/attempt", *" , ".join([*(row[0] for row in ATTEMPTS), RENAME]).split())
 BESIDE_NEIGHBOUR = ("python3", "-c", NEIGHBOUR)
 
+# The same under landlock-policy trace, its report behind what the program says; and what is denied: the right, the path or port, and the
+# Landlock ABI from which on it is.
+TRACE = ("sh", "-c", "landlock-policy trace --format json --report /tmp/report /etc/landlock-exec/attempts.policy -- \"$@\"; printf '\\f'; cat /tmp/report", "sh")
+TRACED = (
+    ("read_file", "/etc/passwd", 1), ("read_dir", "/", 1), ("write_file", "/dev/shm/file", 1), ("write_file", "/dev/shm", 1), ("make_reg", "/dev/shm", 1),
+    ("remove_file", "/dev/shm", 1), ("truncate", "/dev/shm/file", 3), ("bind_tcp", 5000, 4), ("connect_tcp", 5001, 4), ("ioctl_dev", "/dev/zero", 5),
+    ("abstract_unix_socket", None, 6), ("signal", None, 6), ("resolve_unix", "/dev/shm/socket", 9), ("bind_udp", 5000, 10), ("connect_send_udp", 5001, 10),
+    ("bind_udp", 0, 10),  # the kernel chooses a port for a socket that has none
+)
+
 # What tests/attack does, by name: in and out of a container, with its victims beside it, or outside of its container ("contained").
 # "plain": without the launcher, for comparison.
 STAGE = "/container/attack"
@@ -146,6 +156,7 @@ OUTSIDE = {f"attacks beside{kind}": " ".join(words) for kind, words in staged(ST
 SCENARIOS = {
     "python": (None, PYTHON, CODE),
     "attempts": (None, (*BESIDE_NEIGHBOUR, *LAUNCHER, "/etc/landlock-exec/attempts.policy", "--", *ATTEMPT), ""),
+    "trace": (None, (*BESIDE_NEIGHBOUR, *TRACE, *ATTEMPT), ""),
     "unrestricted": (None, (*BESIDE_NEIGHBOUR, *ATTEMPT), ""),  # for comparison, without the launcher
     **{departure: (departure, PYTHON, CODE) for departure in DEPARTURES},
     "another chat": ("another chat", PYTHON, CODE_ON_ANOTHER),

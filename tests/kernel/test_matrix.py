@@ -15,7 +15,7 @@ import unittest
 
 from image import ATTACKS, SOURCE, make_tree, pack
 from machine import boot, work_folder
-from scenarios import ATTEMPTS, DEPARTURES, QUESTIONS, RENAME, TRIED, TRIED_ON_ANOTHER, add_scenarios, configurations
+from scenarios import ATTEMPTS, DEPARTURES, QUESTIONS, RENAME, TRACED, TRIED, TRIED_ON_ANOTHER, add_scenarios, configurations
 
 sys.path.append(str(SOURCE / "tests/attack"))
 from expectations import differences, outcomes, table
@@ -72,7 +72,8 @@ def scenarios_of(abi, is_supervised=False):
     """Each departure is tried on ABI 2, all together on ABI 1; from ABI 3 on they are let pass, and only another chat's files matter."""
     others = {0: ["unrestricted", "probe outside"], 1: ["attempts", "several", "probe several"],
               2: ["attempts", *DEPARTURES, "probe several"]}
-    return ["python", "answers", *others.get(abi, ["attempts", "another chat"]), *attacks_of(abi, is_supervised)]
+    return ["python", "answers", *others.get(abi, ["attempts", "another chat"]), *(["trace"] if abi and not is_supervised else []),
+            *attacks_of(abi, is_supervised)]
 
 
 def runs():
@@ -183,6 +184,19 @@ class Kernel(unittest.TestCase):
             with self.subTest(name):
                 self.assert_started(abi, result)
                 self.assert_answers(abi, result)
+
+    def test_trace(self):
+        """What is denied is told with the right of each ABI; the program meets what it meets without."""
+        for name, abi, result in self.of("trace"):
+            with self.subTest(name):
+                out, report = result.out.split("\f")
+                self.assert_answers(abi, dataclasses.replace(result, out=out))
+                (run,) = json.loads(report)["runs"]
+                met = {(right, item["port"] if item["port"] is not None else item["path"]) for item in run["denials"] for right in item["rights"]}
+                python = {(right, place) for right, place in met if "/python3" in str(place)}  # by its own name
+                self.assertEqual({right for right, _ in python}, {"execute", "read_file"})
+                self.assertEqual(met - python, {(right, place) for right, place, first in TRACED if abi >= first})
+                self.assertEqual([run[count] for count in ("exit_status", "dropped", "unread", "unfollowed", "foreign", "left")], [0] * 6)
 
     def test_without_the_launcher(self):
         """All of it is possible in the container: what is denied above, Landlock denies."""

@@ -58,6 +58,12 @@ class NotLandlocksTest(ErrorTest):
     def test_sealed_memory(self):
         self.assert_nothing("import fcntl\nfd = os.memfd_create('x', 2)\nos.write(fd, b'xx')\nfcntl.fcntl(fd, 1033, 2)\nprint(attempt(os.ftruncate, fd, 1))", "EPERM\n")
 
+    def test_memory_that_is_not_to_be_executed(self):
+        """It has no name to tell: that the call could not be looked at, is told."""
+        found = self.python(PRELUDE + "fd = os.memfd_create('x', 8)\nprint(attempt(os.execve, fd, ['x'], {}))")
+        self.assertEqual((found.answer.out, found.denials), ("EACCES\n", []))
+        self.assertEqual(found.counts("unread"), [1])
+
     def test_protected_links(self):
         need_root()
         self.make("d/other", owner=54321, mode=0o600)
