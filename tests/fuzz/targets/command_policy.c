@@ -8,17 +8,17 @@
 static const struct form {
     const char *name;
     size_t least, most;
-    bool takes_abi, takes_ignore;
-} forms[] = {{"check", 1, SIZE_MAX, false, true},
-             {"show", 1, 1, true, false},
-             {"why", 3, SIZE_MAX, true, false},
-             {"test", 1, 1, true, false},
-             {"probe", 0, 1, true, false}};
+    bool takes_abi, takes_ignore, traces;
+} forms[] = {{"check", 1, SIZE_MAX, false, true, false}, {"show", 1, 1, true, false, false},
+             {"why", 3, SIZE_MAX, true, false, false},   {"test", 1, 1, true, false, false},
+             {"probe", 0, 1, true, false, false},        {"trace", 1, SIZE_MAX, true, false, true},
+             {"import", 1, 1, false, false, false},      {"export", 1, 1, false, false, false}};
 
 struct model {
     size_t definitions, ignored;
-    long max_abi;
-    bool is_json, wants_help, wants_version, has_fault;
+    long max_abi, runs;
+    const char *output, *report;
+    bool is_json, gathers, wants_help, wants_version, has_fault;
 };
 
 static const struct form *form_of(const char *name)
@@ -27,6 +27,23 @@ static const struct form *form_of(const char *name)
         if (!strcmp(forms[i].name, name))
             return &forms[i];
     return NULL;
+}
+
+/* What only a trace takes. */
+static void apply_to_trace(struct model *model, const struct given *given, const struct form *form)
+{
+    long number = 0;
+
+    if (!form || !form->traces) {
+        model->has_fault = true;
+    } else if (given->id == RUNS) {
+        model->has_fault |= !is_number(given->argument, 1, 1000, &number);
+        model->runs = number;
+    } else if (given->id == GATHER) {
+        model->gathers = true;
+    } else {
+        *(given->id == OUTPUT ? &model->output : &model->report) = given->argument;
+    }
 }
 
 /* `form` NULL: before the subcommand. */
@@ -62,14 +79,29 @@ static void apply(struct model *model, const struct given *given, const struct f
                 "%s is not ignored", given->argument);
         model->ignored++;
         break;
+    case OUTPUT:
+    case REPORT:
+    case GATHER:
+    case RUNS:
+        apply_to_trace(model, given, form);
+        break;
     default:
         model->wants_help |= given->id == HELP;
         model->wants_version |= given->id == VERSION;
     }
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 static void compare(const struct model *model, const struct options *options)
 {
+    promise(model->has_fault ||
+                (is_same(options->output, model->output) && is_same(options->report, model->report) &&
+                 options->runs == (unsigned long)model->runs && options->gathers == model->gathers),
+            "an option of trace");
     promise(options->request.definition_count == model->definitions, "%zu definitions",
             options->request.definition_count);
     promise(options->ignored_count == model->ignored, "%zu lists of codes", options->ignored_count);
@@ -130,7 +162,7 @@ bool try_landlock_policy(const struct words *words)
     static struct error error;
     static char *environment[] = {"A=b", NULL};
     struct words asked = copy_words(words), ours = copy_words(words);
-    struct model model = {0};
+    struct model model = {.runs = 1};
     struct options options;
     int result;
 
