@@ -39,14 +39,19 @@ class LibraryTest(TraceTest):
                           self.policies / "interpreter.policy", "--", "/usr/bin/python3", "-c", code)
         return answer, json.loads(report.read_text()), out.read_text()
 
-    def assert_learned(self, code, missing, options=(), extra=""):
+    def assert_learned(self, code, missing, options=(), extra="", tries=1):
+        """`tries`: how often it may be run in the end, of a program that fails now and then by itself."""
         answer, document, text = self.run_traced(code, extra, options)
         lines = document["lines"]
         self.assertTrue(lines, answer)
         self.assertEqual([line for line in lines if not is_for(line, missing)], [], lines)
         self.assertEqual([line for line in text.splitlines() if line.startswith("allow")], lines)
-        again, second, _ = self.run_traced(code, f"{extra}\ninclude {self.make('learned.policy', text)}")
-        self.assertEqual((again.code, second["lines"]), (0, []), (again, lines))
+        for _ in range(tries):
+            again, second, _ = self.run_traced(code, f"{extra}\ninclude {self.make('learned.policy', text)}")
+            self.assertEqual(second["lines"], [], (again, lines))
+            if again.code == 0:
+                break
+        self.assertEqual(again.code, 0, (again, lines))
         return lines
 
     def test_nothing_is_missing(self):
@@ -87,7 +92,7 @@ try: child.wait(60)
 except subprocess.TimeoutExpired: os.killpg(child.pid, signal.SIGKILL) # where it is denied something it waits for ever
 assert open('{self.sandbox}/x.pdf', 'rb').read(4) == b'%PDF'
 """
-        lines = self.assert_learned(code, [""], ("--runs", "50", "--gather"))
+        lines = self.assert_learned(code, [""], ("--runs", "50", "--gather"), tries=3)
         programs = {line.split()[2] for line in lines if "execute" in line.split()[1]}
         self.assertIn("/usr/lib/libreoffice/program/soffice.bin", programs)
         self.assertFalse(any(line.split()[2] in ("/", "/etc", "/usr/bin", "/usr") for line in lines), lines)
