@@ -18,7 +18,7 @@ class Need:
     options: Sequence[str] = ()  # of trace
     extra: Callable = lambda list_folder: ""  # lines that the policy has beside
     modules: Sequence[str] = ()
-    programs: Sequence[str] = ()
+    files: Sequence[str] = ()  # that a machine must have
     lines: Sequence[str] = None  # just these; None: whatever `missing` says
 
 
@@ -54,7 +54,7 @@ plot.savefig("{sandbox}/x.png")
                      lines=("allow read_file /etc/mime.types",)),
     "zoneinfo": Need("import zoneinfo; print(zoneinfo.ZoneInfo('Europe/Moscow'))", ("/usr/share",), ("/usr/share/zoneinfo",),
                      extra=all_but("/usr/share/zoneinfo", below=("/usr/share",)), lines=("allow read_file /usr/share/zoneinfo/Europe/Moscow",)),
-    "certificates": Need("import ssl; ssl.create_default_context()", ("/etc/ssl",), (), ("--runs", "5")),
+    "certificates": Need("import ssl; ssl.create_default_context()", ("/etc/ssl",), (), ("--runs", "5"), files=("/etc/ssl/openssl.cnf",)),
     "find_library": Need("import ctypes.util; assert ctypes.util.find_library('c') == 'libc.so.6'", ("/usr/sbin/ldconfig",), (), ("--runs", "5"),
                          unwanted(r"[\w-]*gcc(-\d+)?", r"[\w-]*ld(\.\w+)?", "cc", "objdump"), lines=("allow execute,read_file /usr/sbin/ldconfig",)),
     "joblib": Need("import joblib\nprint(joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(i) for i in (-1, -2)))", ("/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup"),

@@ -14,7 +14,7 @@ from harness import ABI, ORDINARY, as_user, need, need_root, wait_until
 import schema
 
 # What nearly every program needs, and no more: where Debian has its programs and libraries.
-BASE = "allow execute,read /usr/bin /usr/lib -/usr/lib64 /bin /lib -/lib64\nallow read_file -/etc/ld.so.cache -/etc/locale.alias -/etc/nsswitch.conf\nallow read /usr/share -/usr/local/lib\nenvironment set PATH=/usr/bin:/bin LANG=C.UTF-8 HOME=/nonexistent\n"
+BASE = "allow execute,read /usr/bin /usr/lib -/usr/lib64 /bin /lib -/lib64\nallow read_file -/etc/ld.so.cache -/etc/locale.alias -/etc/nsswitch.conf -/proc/sys/vm/overcommit_memory\nallow read /usr/share -/usr/local/lib\nenvironment set PATH=/usr/bin:/bin LANG=C.UTF-8 HOME=/nonexistent\n"
 
 
 class Trace:

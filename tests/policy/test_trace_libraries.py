@@ -39,6 +39,11 @@ class LibraryTest(TraceTest):
                           self.policies / "interpreter.policy", "--", "/usr/bin/python3", "-c", code)
         return answer, json.loads(report.read_text()), out.read_text()
 
+    def need_modules(self, *modules):
+        for module in modules:
+            need(subprocess.run(["/usr/bin/python3", "-c", f"import {module}"], capture_output=True, check=False, **as_user(ORDINARY)).returncode == 0,
+                 f"Python's {module}")
+
     def assert_learned(self, code, missing, options=(), extra="", tries=1):
         """`tries`: how often it may be run in the end, of a program that fails now and then by itself."""
         answer, document, text = self.run_traced(code, extra, options)
@@ -56,15 +61,17 @@ class LibraryTest(TraceTest):
 
     def test_nothing_is_missing(self):
         """The supplied policy, whole: of the libraries' own starts nothing is denied."""
-        answer, document, _ = self.run_traced("import numpy, pandas, matplotlib.pyplot, openpyxl, joblib, zoneinfo, ssl, ctypes.util, multiprocessing")
+        modules = ("numpy", "pandas", "matplotlib.pyplot", "openpyxl", "joblib", "zoneinfo", "ssl", "ctypes.util", "multiprocessing")
+        self.need_modules(*modules)
+        answer, document, _ = self.run_traced(f"import {', '.join(modules)}")
         self.assertEqual((answer.code, document["lines"]), (0, []), document)
 
     def test_libraries(self):
         for name, item in NEEDS.items():
             with self.subTest(name):
-                for module in item.modules:
-                    need(subprocess.run(["/usr/bin/python3", "-c", f"import {module}"], capture_output=True, check=False, **as_user(ORDINARY)).returncode == 0,
-                         f"Python's {module}")
+                self.need_modules(*item.modules)
+                for file in item.files:
+                    need(os.path.exists(file), file)
                 self.bring_policies()
                 take_away(self.policies, item.taken)
                 code = item.code.replace("{sandbox}", str(self.sandbox)).replace("{tmp}", str(self.tmp))
@@ -73,6 +80,7 @@ class LibraryTest(TraceTest):
                     self.assertEqual(lines, list(item.lines))
 
     def test_matplotlibs_cache(self):
+        self.need_modules("matplotlib")
         cache = self.make_folder("cache", 0o700, ORDINARY)
         code = ("import os\nfor name in os.listdir(os.environ['MPLCONFIGDIR']): os.remove(os.environ['MPLCONFIGDIR'] + '/' + name)\n"
                 "import matplotlib.pyplot\nassert matplotlib.get_cachedir() == os.environ['MPLCONFIGDIR']")
