@@ -17,7 +17,8 @@ enum {
               PTRACE_O_TRACEEXEC,
     GRACE_S = 5,   /* for what the program leaves behind */
     RELEASE_S = 1, /* for the rest to stop, so that it can be let go */
-    HOLD_S = 1,    /* for a thread to stop that another is to watch */
+    HOLD_S =
+        10, /* for a thread to stop that another is to watch: on a busy machine it may take long to run */
     SYSCALL_STOP = SIGTRAP | 0x80
 };
 
