@@ -7,6 +7,9 @@
 #include "trace/internal.h"
 #include "verdict_fixture.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 static struct trace_report report;
 static struct trace_guards guards;
 
@@ -358,6 +361,32 @@ static void a_path_begins_at_the_tracees_root(void **state)
     need(WIFSTOPPED(status), "chroot(2)");
 }
 
+/* ---- Sockets ---- */
+
+static void sockets_are_told_apart(void **state)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    const struct sockaddr_in any = {.sin_family = AF_INET};
+
+    (void)state;
+    for (size_t i = 0; i < array_size(families); i++) {
+        auto_close int stream = socket(families[i], SOCK_STREAM | SOCK_CLOEXEC, 0);
+        auto_close int datagram = socket(families[i], SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        assert_true(stream >= 0 && datagram >= 0);
+        assert_true(is_socket_of(getpid(), stream, SOCK_STREAM) &&
+                    !is_socket_of(getpid(), stream, SOCK_DGRAM));
+        assert_true(is_socket_of(getpid(), datagram, SOCK_DGRAM) &&
+                    !is_socket_of(getpid(), datagram, SOCK_STREAM));
+        assert_true(is_without_port(getpid(), datagram));
+        if (families[i] == AF_INET) {
+            assert_int_equal(bind(datagram, (const struct sockaddr *)&any, sizeof any), 0);
+            assert_false(is_without_port(getpid(), datagram));
+        }
+    }
+    assert_false(is_without_port(getpid(), STDIN_FILENO));
+}
+
 /* ---- Guards ---- */
 
 static void guards_see_what_is_moved_linked_or_replaced(void **state)
@@ -517,6 +546,7 @@ int main(void)
         test(a_path_is_followed_as_the_kernel_does),
         test(names_in_proc_are_the_tracees),
         test(too_long_is_nowhere),
+        test(sockets_are_told_apart),
         test(guards_see_what_is_moved_linked_or_replaced),
         test(names_are_not_given_around_a_guard),
         test(a_table_keeps_what_is_taken),
