@@ -123,8 +123,9 @@ struct name_row {
     const char *name, *help;
 };
 
-/* The name of a value; "" for one that is not in the table. */
+/* The name of a value, or its help; "" for one that is not in the table. */
 const char *name_in(const struct name_row *table, size_t count, int value);
+const char *help_in(const struct name_row *table, size_t count, int value);
 
 /* Whether an absolute path is `top` or below it: by the texts alone. */
 bool is_at_or_below(const char *path, const char *top);

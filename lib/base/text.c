@@ -5,12 +5,24 @@
 #include <stdarg.h>
 #include <string.h>
 
-const char *name_in(const struct name_row *table, size_t count, int value)
+static const struct name_row *row_in(const struct name_row *table, size_t count, int value)
 {
+    static const struct name_row none = {0, "", ""};
+
     for (size_t i = 0; i < count; i++)
         if (table[i].value == value)
-            return table[i].name;
-    return "";
+            return &table[i];
+    return &none;
+}
+
+const char *name_in(const struct name_row *table, size_t count, int value)
+{
+    return row_in(table, count, value)->name;
+}
+
+const char *help_in(const struct name_row *table, size_t count, int value)
+{
+    return row_in(table, count, value)->help;
 }
 
 bool is_at_or_below(const char *path, const char *top)

@@ -518,6 +518,11 @@ static const struct call_row call_table[] = {
 #endif
 };
 
+bool may_be_landlocks(int failure)
+{
+    return failure_bit(failure);
+}
+
 void examine_call(struct failed_call *call, uint64_t number)
 {
     for (size_t i = 0; i < array_size(call_table); i++)

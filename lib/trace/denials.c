@@ -174,15 +174,15 @@ static bool judge(struct failed_call *call, policy_rights right, const char *pat
 }
 
 /* The statement that a line would contradict if not now, then when the program has made use of it. */
-static const struct policy_position *forbidden_by_guards(const struct failed_call *call, policy_rights right,
+static const struct policy_position *forbidden_by_guards(struct failed_call *call, policy_rights right,
                                                          const char *subject)
 {
-    const struct policy_position *disturbed = disturbed_guard(call->guards);
-
-    if (disturbed)
-        call->report->is_disturbed = true;
-    if (disturbed || !(right & (policy_rights_that_create() | POLICY_REMOVE_FILE | POLICY_REMOVE_DIR)))
-        return disturbed;
+    if (!call->has_looked)
+        call->disturbed = disturbed_guard(call->guards);
+    call->has_looked = true;
+    call->report->is_disturbed |= call->disturbed != NULL;
+    if (call->disturbed || !(right & (policy_rights_that_create() | POLICY_REMOVE_FILE | POLICY_REMOVE_DIR)))
+        return call->disturbed;
     return guard_within(call->guards, subject);
 }
 

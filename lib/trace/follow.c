@@ -102,11 +102,6 @@ static void examine(struct tracer *tracer, const struct tracee *tracee, int fail
     tracer->is_out_of_memory |= call.is_out_of_memory;
 }
 
-static bool may_be_landlocks(int failure)
-{
-    return failure == EACCES || failure == EXDEV || failure == EPERM;
-}
-
 static void leave_call(struct tracer *tracer, struct tracee *tracee, const struct ptrace_syscall_info *info)
 {
     int failure = info->exit.is_error ? (int)-info->exit.rval : 0;

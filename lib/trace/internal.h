@@ -18,6 +18,9 @@ struct failed_call {
     unsigned long serial; /* each call has another */
     bool is_unread;       /* something of it could not be looked at */
     bool is_dropped;      /* it was denied something for which there is no room */
+    bool has_looked;      /* at the guards, by which `disturbed` is known */
+    const struct policy_position
+        *disturbed; /* the statement about a guard that is not as before; NULL: none */
     bool is_out_of_memory;
 };
 
@@ -53,6 +56,9 @@ const struct policy_position *disturbed_guard(const struct trace_guards *guards)
 const struct policy_position *guard_within(const struct trace_guards *guards, const char *directory);
 
 /* ---- calls.c ---- */
+
+/* Whether Landlock lets some call fail so. */
+bool may_be_landlocks(int failure);
 
 /* Looks at a call that has failed and adds what was denied; one that Landlock has no part in adds nothing. */
 void examine_call(struct failed_call *call, uint64_t number);

@@ -108,25 +108,25 @@ bool status_of_descriptor(pid_t tid, int fd, struct stat *status)
     return stat(path, status) == 0;
 }
 
-/* The number behind a label in a file of the tracee's directory; 0: there is none. */
-static pid_t number_in(pid_t tid, const char *name, const char *label)
+/* The value of a field in a file of the tracee's directory, to be freed. A user may be in so many groups that what stands behind them
+ * is far from the beginning. NULL: it cannot be told. */
+static char *field_of(pid_t tid, const char *file, const char *field)
 {
-    char path[64], text[1024];
-    const char *line;
+    auto_free char *path = text_of("/proc/%d/%s", tid, file), *label = text_of("\n%s:\t", field);
+    auto_free char *text = path ? read_text_file(path) : NULL;
+    const char *value = text && label ? strstr(text, label) : NULL;
 
-    snprintf(path, sizeof path, "/proc/%d/%s", tid, name);
-    line = read_small_file(path, text, sizeof text) ? strstr(text, label) : NULL;
-    return line ? (pid_t)strtol(line + strlen(label), NULL, 10) : 0;
+    if (!value)
+        return NULL;
+    value += strlen(label);
+    return text_of("%.*s", (int)strcspn(value, "\n"), value);
 }
 
 bool is_dead(pid_t tid)
 {
-    char path[64], text[1024];
-    const char *line;
+    auto_free char *state = field_of(tid, "status", "State");
 
-    snprintf(path, sizeof path, "/proc/%d/status", tid);
-    line = read_small_file(path, text, sizeof text) ? strstr(text, "\nState:\t") : NULL;
-    return !line || line[8] == 'Z' || line[8] == 'X';
+    return !state || state[0] == 'Z' || state[0] == 'X';
 }
 
 bool has_our_process_ids(pid_t tid)
@@ -139,33 +139,38 @@ bool has_our_process_ids(pid_t tid)
 
 bool is_called(pid_t thread, pid_t tid, pid_t id)
 {
-    char path[64], text[1024], its[PATH_MAX], other[PATH_MAX];
-    char *line;
+    char its[PATH_MAX], other[PATH_MAX];
+    auto_free char *ids = NULL;
+    const char *innermost;
 
     if (!read_own_link(tid, "ns/pid", its) || !read_own_link(thread, "ns/pid", other) ||
         strcmp(its, other) != 0)
         return false;
-    snprintf(path, sizeof path, "/proc/%d/status", thread);
-    line = read_small_file(path, text, sizeof text) ? strstr(text, "\nNSpid:\t") : NULL;
-    if (!line)
-        return false;
-    line[1 + strcspn(line + 1, "\n")] = '\0';
-    return strtol(strrchr(line, '\t') + 1, NULL, 10) == id; /* the innermost stands last */
+    ids = field_of(thread, "status", "NSpid");
+    innermost = ids ? strrchr(ids, '\t') : NULL; /* it stands last */
+    return ids && strtol(innermost ? innermost : ids, NULL, 10) == id;
+}
+
+/* 0: it cannot be told, or is none: a pidfd's process that is gone is -1. */
+static pid_t process_in(pid_t tid, const char *file, const char *field)
+{
+    auto_free char *value = field_of(tid, file, field);
+    long process = value ? strtol(value, NULL, 10) : 0;
+
+    return process > 0 ? (pid_t)process : 0;
 }
 
 pid_t process_of(pid_t tid)
 {
-    return number_in(tid, "status", "\nTgid:");
+    return process_in(tid, "status", "Tgid");
 }
 
 pid_t process_of_pidfd(pid_t tid, int fd)
 {
     char name[32];
-    pid_t process;
 
     snprintf(name, sizeof name, "fdinfo/%d", fd);
-    process = number_in(tid, name, "\nPid:");
-    return process > 0 ? process : 0;
+    return process_in(tid, name, "Pid");
 }
 
 /* ---- Sockets ---- */

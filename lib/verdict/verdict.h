@@ -33,10 +33,7 @@ static inline const char *verdict_obstacle_name(enum verdict_obstacle obstacle)
 
 static inline const char *verdict_obstacle_help(enum verdict_obstacle obstacle)
 {
-    for (size_t i = 0; i < verdict_obstacle_count; i++)
-        if (verdict_obstacle_table[i].value == (int)obstacle)
-            return verdict_obstacle_table[i].help;
-    return "";
+    return help_in(verdict_obstacle_table, verdict_obstacle_count, (int)obstacle);
 }
 
 /* Of one right at one path or port. */

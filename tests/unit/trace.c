@@ -7,6 +7,7 @@
 #include "trace/internal.h"
 #include "verdict_fixture.h"
 
+#include <grp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -361,6 +362,45 @@ static void a_path_begins_at_the_tracees_root(void **state)
     need(WIFSTOPPED(status), "chroot(2)");
 }
 
+/* ---- Processes ---- */
+
+static void is_told_of_itself(const void *context)
+{
+    auto_close int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+    (void)context;
+    must(process_of(getpid()) == getpid() && process_of(1U << 30) == 0);
+    must(pidfd >= 0 || errno == ENOSYS); /* valgrind 3.19 does not know it */
+    must(pidfd < 0 || process_of_pidfd(getpid(), pidfd) == getpid());
+    must(process_of_pidfd(getpid(), STDERR_FILENO) == 0);
+    must(has_our_process_ids(getpid()) && !is_dead(getpid()) && is_dead(1U << 30));
+    must(is_called(getpid(), getpid(), getpid()) && !is_called(getpid(), getpid(), getpid() + 1));
+}
+
+static void is_told_in_many_groups(const void *context)
+{
+    gid_t groups[2000];
+
+    for (size_t i = 0; i < array_size(groups); i++)
+        groups[i] = (gid_t)(10000 + i);
+    must(setgroups(array_size(groups), groups) == 0);
+    is_told_of_itself(context);
+}
+
+static void processes_are_told(void **state)
+{
+    (void)state;
+    in_child(is_told_of_itself, NULL);
+}
+
+/* In /proc/PID/status some things stand behind the groups. */
+static void processes_in_many_groups_are_told(void **state)
+{
+    (void)state;
+    need(geteuid() == 0, "root");
+    in_child(is_told_in_many_groups, NULL);
+}
+
 /* ---- Sockets ---- */
 
 static void sockets_are_told_apart(void **state)
@@ -531,6 +571,7 @@ int main(void)
 {
     const struct CMUnitTest privileged[] = {
         test(a_path_begins_at_the_tracees_root),
+        test(processes_in_many_groups_are_told),
     };
     const struct CMUnitTest tests[] = {
         test(what_is_denied_is_told_once),
@@ -546,6 +587,7 @@ int main(void)
         test(a_path_is_followed_as_the_kernel_does),
         test(names_in_proc_are_the_tracees),
         test(too_long_is_nowhere),
+        test(processes_are_told),
         test(sockets_are_told_apart),
         test(guards_see_what_is_moved_linked_or_replaced),
         test(names_are_not_given_around_a_guard),
