@@ -115,14 +115,14 @@ class LandlocksTest(ErrorTest):
         self.assertIn(found.denials[0]["count"], (2, 3))
 
     def test_message_queues(self):
-        """They are files of a file system of its own, mounted or not."""
+        """They are files of a file system of its own, mounted or not; here of an IPC namespace that goes with them."""
         need_root()
         self.reports.chmod(0o777)  # root has no capabilities
         name = f"/landlock-exec-test.{os.getpid()}"
         mounts = self.make("mounts.py", f"""
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
-assert libc.unshare(0x20000) == 0 and libc.mount(None, b"/", None, 0x44000, None) == 0
+assert libc.unshare(0x08020000) == 0 and libc.mount(None, b"/", None, 0x44000, None) == 0
 os.makedirs("/dev/mqueue", exist_ok=True)
 if sys.argv[1] == "mounted": assert libc.mount(b"mqueue", b"/dev/mqueue", b"mqueue", 0, None) == 0
 os.execv(sys.argv[2], sys.argv[2:])
