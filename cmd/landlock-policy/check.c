@@ -170,7 +170,7 @@ static const char *plural(size_t count)
 
 static int finish(struct checker *checker, struct error *error)
 {
-    size_t policies = checker->options->operand_count;
+    size_t policies = checker->options->line.operand_count;
     json_t *document;
 
     if (!checker->policies) {
@@ -213,8 +213,8 @@ static int check_all(struct checker *checker, struct error *error)
     for (size_t i = 0; i < options->ignored_count; i++)
         if (know_codes(options->ignored[i], error) < 0)
             return -1;
-    for (size_t i = 0; i < options->operand_count; i++)
-        if (check_one(checker, options->operands[i], error) < 0)
+    for (size_t i = 0; i < options->line.operand_count; i++)
+        if (check_one(checker, options->line.operands[i], error) < 0)
             return -1;
     return finish(checker, error);
 }

@@ -4,24 +4,21 @@
 
 #include "launch/launch.h"
 #include "table.h"
-
-#include <jansson.h>
+#include "json/json.h"
 
 /* Exit status. */
 enum { FINE = 0, FINDINGS = 1, FAILED = 2 };
 
 /* What the command line says. The arrays are malloc'd. */
 struct options {
-    const struct command_subcommand *subcommand;
-    struct launch_request request; /* policy_file: the operand, where there is one */
-    char **operands;
-    size_t operand_count;
-    const char **ignored; /* lists of codes */
+    struct command_line line;
+    struct launch_request request; /* policy_file: the first operand, where there is one */
+    const char **ignored;          /* lists of codes */
     size_t ignored_count;
     const char *output, *report; /* of trace; NULL: none */
     unsigned runs;               /* of trace, at most */
     bool gathers;
-    bool is_json, wants_help, wants_version;
+    bool is_json;
 };
 
 /* 0, or -1 and `error`. */
@@ -87,12 +84,6 @@ char *position_text(const struct policy *policy, const struct policy_position *p
 
 /* ---- json.c: answers for programs ---- */
 
-/* As json_object_set_new() and json_array_append_new(); without memory for it the command ends, with nothing written. */
-void json_set(json_t *object, const char *key, json_t *value);
-void json_add(json_t *array, json_t *value);
-
-/* A string; bytes that are no UTF-8 become U+FFFD. NULL is null. */
-json_t *json_text(const char *text);
 json_t *json_rights(policy_rights rights);
 json_t *json_ports(uint16_t first, uint16_t last);
 /* Adds file, line and column to an object; null where there is no position. */

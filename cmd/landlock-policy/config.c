@@ -46,7 +46,7 @@ static int import_text(const char *name, const char *bytes, size_t size, struct 
 
 int import(const struct options *options, struct error *error)
 {
-    const char *name = options->operands[0];
+    const char *name = options->line.operands[0];
     bool is_standard_input = !strcmp(name, "-");
     auto_close int fd = is_standard_input ? -1 : open(name, O_RDONLY | O_CLOEXEC);
     auto_free char *text = NULL;

@@ -3,57 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* jansson takes no bytes that are not UTF-8; a file's name may have them. */
-static json_t *mended(const char *text)
-{
-    struct text copy = {0};
-    FILE *out = text_open(&copy);
-    json_t *string;
-
-    if (!out)
-        return NULL;
-    for (const char *at = text; *at;) {
-        size_t length = utf8_sequence(at, strlen(at));
-
-        if (length)
-            fwrite(at, 1, length, out);
-        else
-            fputs("\xef\xbf\xbd", out);
-        at += length ? length : 1;
-    }
-    string = text_close(out, &copy) == 0 ? json_string(copy.bytes) : NULL;
-    free(copy.bytes);
-    return string;
-}
-
-static void __attribute__((noreturn, cold)) end_without_memory(void)
-{
-    text_write_line(STDERR_FILENO, "landlock-policy: ", "writing JSON: out of memory");
-    exit(FAILED);
-}
-
-void json_set(json_t *object, const char *key, json_t *value)
-{
-    if (!value || json_object_set_new(object, key, value) < 0)
-        end_without_memory();
-}
-
-void json_add(json_t *array, json_t *value)
-{
-    if (!value || json_array_append_new(array, value) < 0)
-        end_without_memory();
-}
-
-json_t *json_text(const char *text)
-{
-    json_t *string;
-
-    if (!text)
-        return json_null();
-    string = json_string(text);
-    return string ? string : mended(text);
-}
-
 json_t *json_rights(policy_rights rights)
 {
     json_t *names = json_array();
@@ -96,11 +45,7 @@ json_t *json_abi(const struct launch *launch)
 
 int put_json(json_t *document, struct error *error)
 {
-    int result = json_dumpf(document, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-
-    json_decref(document);
-    putchar('\n');
-    return result == 0
-               ? 0
-               : error_set(error, LAUNCH_SYSTEM, "writing JSON: %s", strerror(errno ? errno : ENOMEM));
+    if (json_put(stdout, document, 2) == 0)
+        return 0;
+    return error_set(error, LAUNCH_SYSTEM, "writing JSON: %s", strerror(errno));
 }

@@ -7,13 +7,9 @@
 
 static int act(const struct options *options, struct error *error)
 {
-    if (options->wants_version)
-        return puts("landlock-policy " PROJECT_VERSION) < 0 ? FAILED : FINE;
-    if (options->wants_help) {
-        command_print_help(stdout, &landlock_policy_table, options->subcommand);
+    if (command_print_wanted(&landlock_policy_table, &options->line, PROJECT_VERSION))
         return FINE;
-    }
-    switch (options->subcommand->bit) {
+    switch (options->line.subcommand->bit) {
     case CHECK:
         return check(options, error);
     case SHOW:
@@ -34,18 +30,12 @@ static int act(const struct options *options, struct error *error)
 }
 
 /* A trace has the exit status of the program; what keeps it from running is told as landlock-exec tells it. */
-static int failure_of(const struct options *options, const struct error *error)
-{
-    return options->subcommand && options->subcommand->bit == TRACE ? launch_reason(error->code)->exit_status
-                                                                    : FAILED;
-}
-
 static int say(const struct options *options, const struct error *error)
 {
-    text_write_line(STDERR_FILENO, "landlock-policy: ", error->message);
-    if (error->hint[0])
-        text_write_line(STDERR_FILENO, "landlock-policy: hint: ", error->hint);
-    return failure_of(options, error);
+    const struct command_subcommand *subcommand = options->line.subcommand;
+
+    command_say(&landlock_policy_table, error);
+    return subcommand && subcommand->bit == TRACE ? launch_reason(error->code)->exit_status : FAILED;
 }
 
 /* An answer that nobody gets is none: what is closed is not made up for by /dev/null. */

@@ -139,7 +139,7 @@ static int run_once(const struct options *options, struct found *found, struct o
 
     request.read = read_policy;
     request.read_context = &reading;
-    request.command = options->operands + 1;
+    request.command = options->line.operands + 1;
     if (prepare(&launch, &request, error) == 0 && open_outputs(outputs, error) == 0 &&
         take_guards(found, &launch, error) == 0 && trace_run(&launch, &found->guards, &report, error) == 0 &&
         direct_to_report(outputs, error) == 0) {

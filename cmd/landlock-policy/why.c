@@ -197,10 +197,10 @@ static int answer_all(const struct options *options, const struct launch *launch
     policy_rights rights;
     int status = FINE;
 
-    if (read_rights(options->operands[1], &rights, error) < 0)
+    if (read_rights(options->line.operands[1], &rights, error) < 0)
         return -1;
-    for (size_t k = 2; k < options->operand_count; k++) {
-        const char *subject = options->operands[k];
+    for (size_t k = 2; k < options->line.operand_count; k++) {
+        const char *subject = options->line.operands[k];
         policy_rights fitting = rights & POLICY_ALL_NET ? rights : fitting_rights(rights, subject);
 
         for (size_t i = 0; i < policy_right_count; i++) {

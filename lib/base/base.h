@@ -189,6 +189,10 @@ int restore_signals(const struct write_signals *before);
 /* Writes all `size` bytes to a descriptor, blocking as the descriptor does. 0, or -1 with errno. */
 int write_all(int fd, const char *bytes, size_t size);
 
+/* Opens what is closed of descriptors 0 to 2 on /dev/null, so that nothing else takes their places, and sets those bits of
+ * *stand_ins. Call it before anything else opens a descriptor. 0, or -1 and `error` (`code`). */
+int stand_in_for_streams(int code, unsigned *stand_ins, struct error *error);
+
 /* Writes out what standard output holds. 0, or -1 with errno if any of it could not be written, now or before (then EIO: why is not
  * known any more). */
 int flush_output(void);

@@ -89,6 +89,35 @@ const struct command_subcommand *command_find(const struct command_table *table,
 /* Whether `subcommand` (NULL: the command itself) takes `option`. */
 bool command_takes(const struct command_subcommand *subcommand, const struct command_option *option);
 
+/* ---- Commands with subcommands ---- */
+
+/* What every such command takes. */
+enum { COMMAND_HELP = 'h', COMMAND_VERSION = 'V' };
+
+/* What its words say, but for its own options. */
+struct command_line {
+    const struct command_subcommand *subcommand; /* NULL: none was reached */
+    char **operands;
+    size_t operand_count;
+    bool wants_help, wants_version; /* then the operands were not counted */
+};
+
+/* Reads the whole line; `take` gets the options but COMMAND_HELP and COMMAND_VERSION. 0, or -1 and `error` (`code`): an option or
+ * subcommand that there is not, or operands too few or too many. */
+int command_read_line(const struct command_table *table, int count, char **arguments, int code,
+                      command_take *take, void *context, struct command_line *line, struct error *error);
+
+/* Prints the help or the version that the line asks for. False: it asks for neither. */
+bool command_print_wanted(const struct command_table *table, const struct command_line *line,
+                          const char *version);
+
+/* Takes the argument "text" or "json". 0, or -1 and `error`. */
+int command_take_format(const struct command_table *table, int code, const char *argument, bool *is_json,
+                        struct error *error);
+
+/* Says an error on standard error, and its hint. */
+void command_say(const struct command_table *table, const struct error *error);
+
 /* The help of a subcommand; NULL: of the whole command. */
 void command_print_help(FILE *out, const struct command_table *table,
                         const struct command_subcommand *subcommand) __attribute__((cold));

@@ -3,35 +3,16 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <termios.h>
 
 enum { CLOSE_ON_EXEC = 4 }; /* CLOSE_RANGE_CLOEXEC, close_range(2) */
 
-/* Opens /dev/null as `fd`, which is closed, as all below it are not. */
-static int stand_in(int fd, struct error *error)
-{
-    int opened = openat(AT_FDCWD, "/dev/null", O_RDWR);
-    const char *why = opened < 0 ? strerror(errno) : "it is not the null device";
-    struct stat status;
-
-    if (opened == fd && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3))
-        return 0;
-    cleanup_close(&opened); /* nothing is to be written into it */
-    return error_set(error, LAUNCH_DESCRIPTOR,
-                     "descriptor %d is closed and /dev/null cannot stand in for it: %s", fd, why);
-}
-
-static int guard_stream(int fd, unsigned *stand_ins, struct error *error)
+static int refuse_directory(int fd, struct error *error)
 {
     struct stat status;
 
-    if (fstat(fd, &status) < 0) {
-        if (errno != EBADF)
-            return error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d: %s", fd, strerror(errno));
-        *stand_ins |= 1U << fd;
-        return stand_in(fd, error);
-    }
+    if (fstat(fd, &status) < 0)
+        return error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d: %s", fd, strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return 0;
     error_set(error, LAUNCH_DESCRIPTOR, "descriptor %d is a directory, which the program could list", fd);
@@ -40,9 +21,10 @@ static int guard_stream(int fd, unsigned *stand_ins, struct error *error)
 
 int launch_guard_streams(unsigned *stand_ins, struct error *error)
 {
-    *stand_ins = 0;
+    if (stand_in_for_streams(LAUNCH_DESCRIPTOR, stand_ins, error) < 0)
+        return -1;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (guard_stream(fd, stand_ins, error) < 0)
+        if (refuse_directory(fd, error) < 0)
             return -1;
     return 0;
 }

@@ -106,8 +106,8 @@ static void compare(const struct model *model, const struct options *options)
             options->request.definition_count);
     promise(options->ignored_count == model->ignored, "%zu lists of codes", options->ignored_count);
     promise(options->request.max_abi == (unsigned long)model->max_abi, "ABI %u", options->request.max_abi);
-    promise(options->is_json == model->is_json && options->wants_help == model->wants_help &&
-                options->wants_version == model->wants_version,
+    promise(options->is_json == model->is_json && options->line.wants_help == model->wants_help &&
+                options->line.wants_version == model->wants_version,
             "a switch");
 }
 
@@ -127,14 +127,14 @@ static void apply_rest(struct model *model, struct words *words, int at, const s
     if (model->has_fault)
         return;
     operands = (size_t)(rest.count - opinion.first);
-    promise(options->operand_count == operands, "%zu operands, and not %zu", options->operand_count,
+    promise(options->line.operand_count == operands, "%zu operands, and not %zu", options->line.operand_count,
             operands);
     for (size_t i = 0; i < operands; i++)
-        promise(!strcmp(options->operands[i], rest.items[(size_t)opinion.first + i]), "operand %zu is %s", i,
-                options->operands[i]);
+        promise(!strcmp(options->line.operands[i], rest.items[(size_t)opinion.first + i]), "operand %zu is %s", i,
+                options->line.operands[i]);
     if (model->wants_help || model->wants_version)
         return;
-    promise(!operands || options->request.policy_file == options->operands[0], "the policy");
+    promise(!operands || options->request.policy_file == options->line.operands[0], "the policy");
     model->has_fault = operands < form->least || operands > form->most;
 }
 
@@ -153,7 +153,7 @@ static void apply_all(struct model *model, struct words *words, const struct opt
     model->has_fault = !form;
     if (!form)
         return;
-    promise(!strcmp(options->subcommand->name, form->name), "subcommand %s", options->subcommand->name);
+    promise(!strcmp(options->line.subcommand->name, form->name), "subcommand %s", options->line.subcommand->name);
     apply_rest(model, words, opinion.first, form, options);
 }
 
