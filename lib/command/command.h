@@ -28,7 +28,9 @@ enum command_value {
     VALUE_FORMAT,
     VALUE_RIGHTS, /* a list, separated by commas */
     VALUE_PATH,   /* of a file or directory */
-    VALUE_CODES,  /* of diagnostics: a list, separated by commas */
+    VALUE_DIRECTORY,
+    VALUE_FILE_IN_IT, /* the name of a file in the directory that is the operand before */
+    VALUE_CODES,      /* of diagnostics: a list, separated by commas */
     VALUE_NUMBER,
     VALUE_PROGRAM /* a command, and behind it that command's own words */
 };

@@ -1,0 +1,263 @@
+#include "chat/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+
+/* What an upload is called where it needs a name. A control character begins it, so that no file of a user's is called so. */
+static const char temporary_prefix[] = "\001upload.";
+
+/* ---- What other uploads left ---- */
+
+static bool is_temporary(const char *name, unsigned char type)
+{
+    (void)type;
+    return !strncmp(name, temporary_prefix, sizeof temporary_prefix - 1);
+}
+
+/* An upload that goes on keeps its file locked. */
+static void remove_left(int directory, const char *name)
+{
+    auto_close int fd = open_beneath(directory, name, O_RDONLY);
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        unlinkat(directory, name, 0);
+}
+
+static int sweep(struct chat *chat, struct error *error)
+{
+    auto_names struct names left = {0};
+
+    if (chat->is_swept)
+        return 0;
+    if (read_names(chat->directory, SIZE_MAX, is_temporary, &left) < 0)
+        return error_set(error, CHAT_DIRECTORY, "the chat's directory cannot be read: %s", strerror(errno));
+    for (size_t i = 0; i < left.count; i++)
+        remove_left(chat->directory, left.items[i]);
+    chat->is_swept = true;
+    return 0;
+}
+
+/* ---- A file without a name, or with one of its own ---- */
+
+static int choose_name(struct chat_upload *upload)
+{
+    uint64_t number;
+
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
+        return -1;
+    snprintf(upload->temporary, sizeof upload->temporary, "%s%016jx", temporary_prefix, (uintmax_t)number);
+    return 0;
+}
+
+/* Between its making and its locking another upload may have taken it for one that was left. */
+static int open_named(struct chat_upload *upload)
+{
+    enum { TRIES = 100 };
+    struct stat status;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (choose_name(upload) < 0)
+            return -1;
+        upload->fd = openat(upload->chat->directory, upload->temporary,
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, upload->chat->mode);
+        if (upload->fd < 0) {
+            upload->temporary[0] = '\0';
+            return -1;
+        }
+        if (flock(upload->fd, LOCK_EX | LOCK_NB) == 0 && fstat(upload->fd, &status) == 0 && status.st_nlink)
+            return 0;
+        cleanup_close(&upload->fd);
+        upload->fd = -1;
+    }
+    upload->temporary[0] = '\0';
+    errno = EAGAIN;
+    return -1;
+}
+
+int chat_begin(struct chat *chat, const char *path, struct chat_upload *upload, struct error *error)
+{
+    *upload = (struct chat_upload){.chat = chat, .path = path, .fd = -1};
+    if (chat_check_path(path, error) < 0 || sweep(chat, error) < 0)
+        return -1;
+    upload->fd = openat(chat->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, chat->mode);
+    if (upload->fd < 0 && errno == EOPNOTSUPP)
+        open_named(upload);
+    if (upload->fd < 0 && errno == ENOENT)
+        return error_set(error, CHAT_DIRECTORY, "%s: the chat's directory was removed", path);
+    return upload->fd < 0 ? say_errno(path, error) : 0;
+}
+
+void chat_abandon(struct chat_upload *upload)
+{
+    if (upload->temporary[0])
+        unlinkat(upload->chat->directory, upload->temporary, 0);
+    upload->temporary[0] = '\0';
+    cleanup_close(&upload->fd);
+    upload->fd = -1;
+}
+
+/* ---- Its content ---- */
+
+static int say_too_large(const struct chat_upload *upload, struct error *error)
+{
+    error_set(error, CHAT_TOO_LARGE, "%s: more than %ju bytes, which is what a file may have", upload->path,
+              (uintmax_t)upload->chat->most_bytes);
+    return error_hint(error, "split it, or pack it tighter");
+}
+
+int chat_append(struct chat_upload *upload, const char *bytes, size_t size, struct error *error)
+{
+    if (size > upload->chat->most_bytes - upload->size)
+        return say_too_large(upload, error);
+    if (write_all(upload->fd, bytes, size) < 0)
+        return say_errno(upload->path, error);
+    upload->size += size;
+    return 0;
+}
+
+int chat_receive(struct chat_upload *upload, int in, const struct chat_watch *watch, struct error *error)
+{
+    const struct copy copy = {.in = in,
+                              .out = upload->fd,
+                              .in_shown = "the input",
+                              .out_shown = upload->path,
+                              .in_code = CHAT_INPUT,
+                              .out_code = CHAT_SYSTEM,
+                              .before = upload->size,
+                              .watch = watch};
+    uint64_t left = upload->chat->most_bytes - upload->size, copied;
+    int more;
+
+    if (copy_bytes(&copy, left, &copied, error) < 0)
+        return -1;
+    upload->size += copied;
+    more = copied == left ? has_more(in) : 0;
+    if (more < 0)
+        return error_set(error, CHAT_INPUT, "the input: %s", strerror(errno));
+    return more ? say_too_large(upload, error) : 0;
+}
+
+/* ---- In place ---- */
+
+/* Network file systems tell that there was no space when a descriptor is closed. */
+static int flush(int fd)
+{
+    int copy = dup(fd);
+
+    return copy < 0 ? -1 : close(copy);
+}
+
+static int settle(const struct chat_upload *upload, struct error *error)
+{
+    const struct chat *chat = upload->chat;
+
+    if (flush(upload->fd) < 0)
+        return say_errno(upload->path, error);
+    if (chat->is_owner || fchown(upload->fd, chat->owner, chat->group) == 0)
+        return 0;
+    if (errno != EPERM)
+        return say_errno(upload->path, error);
+    error_set(error, CHAT_PERMISSION, "%s: it cannot be given to the directory's owner, UID %ju",
+              upload->path, (uintmax_t)chat->owner);
+    return error_hint(error, "run it as UID %ju, or as root", (uintmax_t)chat->owner);
+}
+
+/* Gives a file that has no name one (open(2), O_TMPFILE): by its descriptor, which takes CAP_DAC_READ_SEARCH before Linux 6.10, or by
+ * /proc. */
+static int link_unnamed(const struct chat_upload *upload, int folder, const char *name)
+{
+    char path[64];
+
+    if (!upload->chat->links_by_proc) {
+        if (linkat(upload->fd, "", folder, name, AT_EMPTY_PATH) == 0)
+            return 0;
+        if (errno != ENOENT)
+            return -1;
+        upload->chat->links_by_proc = true;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", upload->fd);
+    return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+
+static int say_place(const struct chat_upload *upload, struct error *error)
+{
+    if (errno != ENOENT)
+        return say_errno(upload->path, error);
+    if (access("/proc/self/fd", X_OK) < 0) {
+        error_set(error, CHAT_SYSTEM, "%s: /proc is not mounted", upload->path);
+        return error_hint(error, "mount it: a new file gets its name by /proc/self/fd");
+    }
+    error_set(error, CHAT_CHANGED, "%s: it, or the folder that it belongs in, was removed meanwhile",
+              upload->path);
+    return error_hint(error, "try again when nothing runs in this chat");
+}
+
+/* Where there is nothing of that name. 1: there is something; -1: `error`. */
+static int put_new(struct chat_upload *upload, int folder, const char *name, struct error *error)
+{
+    int result = upload->temporary[0]
+                     ? renameat2(upload->chat->directory, upload->temporary, folder, name, RENAME_NOREPLACE)
+                     : link_unnamed(upload, folder, name);
+
+    if (result == 0)
+        upload->temporary[0] = '\0';
+    else if (errno == EEXIST ||
+             (upload->temporary[0] && errno == EINVAL)) /* file systems without RENAME_NOREPLACE */
+        return 1;
+    return result < 0 ? say_place(upload, error) : 0;
+}
+
+static int give_name(struct chat_upload *upload, struct error *error)
+{
+    if (upload->temporary[0])
+        return 0;
+    if (choose_name(upload) == 0 && flock(upload->fd, LOCK_EX | LOCK_NB) == 0 &&
+        link_unnamed(upload, upload->chat->directory, upload->temporary) == 0)
+        return 0;
+    upload->temporary[0] = '\0';
+    return say_place(upload, error);
+}
+
+static int replace(struct chat_upload *upload, int folder, const char *name, bool *is_replaced,
+                   struct error *error)
+{
+    struct error why = {0};
+
+    *is_replaced = check_replaceable(folder, name, upload->path, &why) == 0;
+    if (!*is_replaced && why.code != CHAT_MISSING) {
+        *error = why;
+        return -1;
+    }
+    if (give_name(upload, error) < 0)
+        return -1;
+    if (renameat(upload->chat->directory, upload->temporary, folder, name) < 0)
+        return say_place(upload, error);
+    upload->temporary[0] = '\0';
+    return 0;
+}
+
+int finish_in(struct chat_upload *upload, int folder, const char *name, bool *is_replaced,
+              struct error *error)
+{
+    int is_there;
+
+    *is_replaced = false;
+    if (settle(upload, error) < 0)
+        return -1;
+    is_there = put_new(upload, folder, name, error);
+    return is_there > 0 ? replace(upload, folder, name, is_replaced, error) : is_there;
+}
+
+int chat_finish(struct chat_upload *upload, bool *is_replaced, struct error *error)
+{
+    const char *slash = strrchr(upload->path, '/');
+    auto_close int folder = -1;
+
+    if (!slash)
+        return finish_in(upload, upload->chat->directory, upload->path, is_replaced, error);
+    folder = open_folder(upload->chat, upload->path, (size_t)(slash - upload->path), error);
+    return folder < 0 ? -1 : finish_in(upload, folder, slash + 1, is_replaced, error);
+}
