@@ -1,6 +1,4 @@
 /* make-completion SHELL COMMAND TEMPLATE: prints the completion of a command for a shell, from their tables. For the build only. */
-#include "landlock-exec/table.h"
-#include "landlock-policy/table.h"
 #include "lint/lint.h"
 #include "policy/policy.h"
 #include "sections.h"
@@ -13,7 +11,11 @@ static const struct {
     const struct section *sections;
 } shells[] = {{"bash", bash_sections}, {"zsh", zsh_sections}};
 
-static const struct command_table *const commands[] = {&landlock_exec_table, &landlock_policy_table};
+/* Each command's table.c; their headers give some options the same names. */
+extern const struct command_table landlock_exec_table, landlock_policy_table, chat_files_table;
+
+static const struct command_table *const commands[] = {&landlock_exec_table, &landlock_policy_table,
+                                                       &chat_files_table};
 
 /* ---- What both shells need ---- */
 
@@ -29,6 +31,8 @@ const char *kind_name(enum command_value value)
         [VALUE_FORMAT] = "format",
         [VALUE_RIGHTS] = "rights",
         [VALUE_PATH] = "path",
+        [VALUE_DIRECTORY] = "directory",
+        [VALUE_FILE_IN_IT] = "file_in_it",
         [VALUE_CODES] = "codes",
         [VALUE_NUMBER] = "number",
         [VALUE_PROGRAM] = "program",
@@ -208,7 +212,7 @@ int main(int count, char **arguments)
     int status;
 
     if (!sections || !table) {
-        fputs("usage: make-completion bash|zsh landlock-exec|landlock-policy TEMPLATE\n", stderr);
+        fputs("usage: make-completion bash|zsh COMMAND TEMPLATE\n", stderr);
         return 2;
     }
     in = fopen(arguments[3], "re");

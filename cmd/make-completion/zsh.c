@@ -26,6 +26,9 @@ static void print_action(FILE *out, const struct command_table *table, enum comm
     case VALUE_PATH:
         fputs("_files", out);
         break;
+    case VALUE_DIRECTORY:
+        fputs("_files -/", out);
+        break;
     case VALUE_ABI:
     case VALUE_FORMAT:
         putc('(', out);
@@ -35,6 +38,7 @@ static void print_action(FILE *out, const struct command_table *table, enum comm
     case VALUE_DEFINITION:
     case VALUE_RIGHTS:
     case VALUE_CODES:
+    case VALUE_FILE_IN_IT:
         fprintf(out, "_%s_%s", table->name, kind_name(value));
         break;
     default:

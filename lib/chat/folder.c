@@ -32,7 +32,7 @@ static bool is_user(uid_t user)
 static int make_as_owner(const struct chat *chat, int parent, const char *name)
 {
     const struct identity before = {geteuid(), getegid()}, owner = {chat->owner, chat->group};
-    mode_t mode = chat->mode | (chat->mode & 0444) >> 2;
+    mode_t mode = S_IRWXU | chat->mode | (chat->mode & 0444) >> 2;
     int result = -1, failure = EPERM;
 
     if (chat->is_owner)

@@ -8,7 +8,7 @@
 
 int open_beneath(int directory, const char *path, uint64_t flags)
 {
-    struct open_how how = {.flags = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+    struct open_how how = {.flags = flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
                                       RESOLVE_NO_XDEV};
     long fd;

@@ -21,7 +21,7 @@ SOURCE = Path(os.environ["SOURCE"])
 DEFAULT_POLICY = os.environ["DEFAULT_POLICY"]
 REQUIRE_ALL = os.environ.get("REQUIRE_ALL", "0") not in ("", "0", "OFF", "FALSE")
 
-COMMANDS = ("landlock-exec", "landlock-policy")
+COMMANDS = ("landlock-exec", "landlock-policy", "chat-files")
 SECONDS = 20  # a shell that says nothing for so long hangs
 
 
@@ -51,8 +51,8 @@ def options(command, subcommand=None):
     return found
 
 
-def subcommands():
-    return {re.match(r'\{"([\w-]+)"', row)[1] for row in array("cmd/landlock-policy/table.c", "command_subcommand subcommands")}
+def subcommands(command="landlock-policy"):
+    return {re.match(r'\{"([\w-]+)"', row)[1] for row in array(f"cmd/{command}/table.c", "command_subcommand subcommands")}
 
 
 def rights():
@@ -172,9 +172,10 @@ class CompletionTests:
 
     def test_every_option_is_offered(self):
         self.assert_offered("landlock-exec -", *options("landlock-exec"))
-        self.assert_offered("landlock-policy -", *options("landlock-policy"))
-        for subcommand in subcommands():
-            self.assert_offered(f"landlock-policy {subcommand} -", *options("landlock-policy", subcommand))
+        for command in COMMANDS[1:]:
+            self.assert_offered(f"{command} -", *options(command))
+            for subcommand in subcommands(command):
+                self.assert_offered(f"{command} {subcommand} -", *options(command, subcommand))
 
     def test_an_option_is_completed(self):
         self.assertEqual(self.completed("landlock-exec --dr"), "landlock-exec --dry-run ")
@@ -242,6 +243,24 @@ class CompletionTests:
         self.write("one.policy")
         for subcommand in ("show", "test", "probe"):
             self.assertNotIn("one.policy", self.offered(f"landlock-policy {subcommand} one.policy "))
+
+    def test_files_of_a_chat(self):
+        """Directories, and then the files in the one that is named: whatever their names are."""
+        for name in ("chat/отчёт.txt", "chat/two words", "chat/-x", "two words/x", "file"):
+            self.write(name)
+        (self.work / "chat/folder").mkdir()
+        (self.work / "chat/link").symlink_to("two words")
+        for subcommand in ("get", "put", "remove", "list", "import"):
+            self.assert_offered(f"chat-files {subcommand} ", "chat", "two words")
+        for line in ("chat-files get chat ", "chat-files --format json get chat/ ", "chat-files remove --format=text chat ", "chat-files put -m 640 chat "):
+            self.assert_offered(line, "отчёт.txt", "two words", "-x")
+        self.assert_offered("chat-files get 'two words' ", "x")
+        self.assertEqual(self.completed("chat-files get chat tw"), "chat-files get chat two\\ words ")
+        self.assert_offered("chat-files get none ")
+        self.assert_offered("chat-files import chat ", "chat", "two words", "file")
+        self.assertFalse(self.offered("chat-files list chat ") & {"chat", "two words", "file"})
+        self.assert_offered("chat-files ", *subcommands("chat-files"))
+        self.assert_offered("chat-files get --format ", "text", "json")
 
     # ---- Definitions ----
 
