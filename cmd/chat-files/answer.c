@@ -3,17 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-int need_stream(const struct options *options, int fd, struct error *error)
-{
-    bool is_input = fd == STDIN_FILENO;
-
-    if (!(options->stand_ins & 1U << fd))
-        return 0;
-    error_set(error, is_input ? CHAT_INPUT : CHAT_OUTPUT, "standard %s is closed",
-              is_input ? "input" : "output");
-    return error_hint(error, "open it, on /dev/null if need be");
-}
-
 int put_json(json_t *document, struct error *error)
 {
     if (json_put(stdout, document, 2) == 0)

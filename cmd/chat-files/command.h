@@ -26,9 +26,6 @@ int import(const struct options *options, struct error *error);
 
 /* ---- answer.c ---- */
 
-/* Refuses a stream that the caller closed. 0, or -1 and `error`. */
-int need_stream(const struct options *options, int fd, struct error *error);
-
 /* Writes a document to standard output, and releases it. 0, or -1 and `error`. */
 int put_json(json_t *document, struct error *error);
 

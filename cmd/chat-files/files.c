@@ -23,8 +23,7 @@ int put(const struct options *options, struct error *error)
     bool is_replaced;
     json_t *answer;
 
-    if (need_stream(options, STDIN_FILENO, error) < 0 || chat_check_name(name, error) < 0 ||
-        chat_open(&chat, options->line.operands[0], error) < 0)
+    if (chat_check_name(name, error) < 0 || chat_open(&chat, options->line.operands[0], error) < 0)
         return -1;
     chat.mode = options->mode;
     if (chat_begin(&chat, name, &upload, error) < 0 || store(options, &upload, &is_replaced, error) < 0)
@@ -48,8 +47,7 @@ int get(const struct options *options, struct error *error)
     struct progress progress;
     int result;
 
-    if (need_stream(options, STDOUT_FILENO, error) < 0 ||
-        chat_open(&chat, options->line.operands[0], error) < 0)
+    if (chat_open(&chat, options->line.operands[0], error) < 0)
         return -1;
     result = chat_open_file(&chat, name, &file, error);
     if (result == 0) {
@@ -101,8 +99,7 @@ int list(const struct options *options, struct error *error)
     struct chat_listing listing = {0};
     int result;
 
-    if (need_stream(options, STDOUT_FILENO, error) < 0 ||
-        chat_open(&chat, options->line.operands[0], error) < 0)
+    if (chat_open(&chat, options->line.operands[0], error) < 0)
         return -1;
     result = chat_list(&chat, CHAT_MOST_LISTED, &listing, error);
     if (result == 0)

@@ -70,8 +70,7 @@ int import(const struct options *options, struct error *error)
     struct chat_import import = {.tell = tell, .context = &report};
     char *const *operands = options->line.operands;
 
-    if (need_stream(options, STDOUT_FILENO, error) < 0 ||
-        chat_read_limit(getenv("LLM_MAX_ATTACHMENT_FILES"), &import.most, error) < 0 ||
+    if (chat_read_limit(getenv("LLM_MAX_ATTACHMENT_FILES"), &import.most, error) < 0 ||
         chat_open(&chat, operands[0], error) < 0)
         return -1;
     chat.mode = options->mode;

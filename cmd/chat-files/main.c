@@ -29,8 +29,27 @@ static int take(void *context, int id, const char *shown, char *argument, struct
     return command_take_format(&chat_files_table, CHAT_USAGE, argument, &options->is_json, error);
 }
 
+/* An empty file where there was no input, or an answer that nobody gets, is no success. */
+static int need_streams(const struct options *options, struct error *error)
+{
+    const struct command_line *line = &options->line;
+    bool wants_text = line->wants_help || line->wants_version;
+    bool writes = wants_text || options->is_json || line->subcommand->bit & (GET | LIST | IMPORT);
+    bool reads = !wants_text && line->subcommand->bit == PUT;
+
+    if (reads && options->stand_ins & 1U << STDIN_FILENO)
+        error_set(error, CHAT_INPUT, "standard input is closed");
+    else if (writes && options->stand_ins & 1U << STDOUT_FILENO)
+        error_set(error, CHAT_OUTPUT, "standard output is closed");
+    else
+        return 0;
+    return error_hint(error, "open it, on /dev/null if need be");
+}
+
 static int act(const struct options *options, struct error *error)
 {
+    if (need_streams(options, error) < 0)
+        return -1;
     if (command_print_wanted(&chat_files_table, &options->line, PROJECT_VERSION))
         return 0;
     switch (options->line.subcommand->bit) {

@@ -80,13 +80,11 @@ static int write_some(int fd, const char *bytes, size_t size)
     return 0;
 }
 
+/* What goes into a chat fails as an upload does. */
 static int say_failure(const char *shown, int code, struct error *error)
 {
-    int number = errno;
-
-    if (number == ENOSPC || number == EDQUOT || number == EFBIG)
-        return say_errno(shown, error);
-    return error_set(error, code, "%s: %s", shown, strerror(number));
+    return code == CHAT_SYSTEM ? say_errno(shown, error)
+                               : error_set(error, code, "%s: %s", shown, strerror(errno));
 }
 
 /* Moves up to `size` bytes. Returns how many; -1: `error`. */

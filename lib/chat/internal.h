@@ -39,7 +39,7 @@ void free_names(struct names *names);
 struct copy {
     int in, out;
     const char *in_shown, *out_shown;
-    int in_code, out_code;          /* of errors; no space is CHAT_NO_SPACE */
+    int in_code, out_code;          /* of errors; CHAT_SYSTEM: what errno means in a chat */
     uint64_t before;                /* bytes of others that the watch is told, too */
     const struct chat_watch *watch; /* NULL: none */
 };

@@ -42,7 +42,7 @@ static void make_letters(const char *path, char letter, size_t size)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     memset(letters, letter, size);
-    if (fd >= 0 && write(fd, letters, size) < 0)
+    if (fd < 0 || write(fd, letters, size) < 0)
         warn("%s", path);
     close(fd);
 }
@@ -128,7 +128,7 @@ static void swap(char **words, unsigned turn)
     char made[PATH_SIZE], path[PATH_SIZE];
     unsigned kind = (unsigned)rand() % KINDS;
 
-    snprintf(made, sizeof made, "%s/%u", words[2], turn % 8);
+    snprintf(made, sizeof made, "%s/%u.%d", words[2], turn % 8, getpid());
     snprintf(path, sizeof path, "%s/%s", words[0], words[1]);
     make_kind(kind, made, words + 3);
     if (kind + 1 < KINDS)
