@@ -1,6 +1,6 @@
 """What the tests of chat-files share: a chat's directory, the command, and its answers.
 
-The environment is that of tests/sandbox/harness.py, whose folder is in PYTHONPATH, and CHAT_FILES: the command; CHAT_HELPERS: the folder
+The environment is that of tests/sandbox/harness.py, whose folder is in PYTHONPATH with that of tests/policy, and CHAT_FILES: the command; CHAT_HELPERS: the folder
 of the tests' own helpers.
 """
 
@@ -14,10 +14,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import schema
 from harness import IS_ROOT, ORDINARY, PATIENCE, as_user, launcher_environment, said
 
 COMMAND = Path(os.environ["CHAT_FILES"])
 HELPERS = Path(os.environ["CHAT_HELPERS"])
+SUBCOMMANDS = ("put", "get", "list", "remove", "import")
 MOST = 100 * 1024 * 1024  # bytes of a file
 TEMPORARY = b"\x01upload."  # what begins the name of an upload that needs one
 
@@ -109,7 +111,18 @@ class ChatTest(unittest.TestCase):
             except BaseException:
                 process.kill()
                 raise
-        return Answer(process.returncode, out or b"", said(err or b"").decode())
+        answer = Answer(process.returncode, out or b"", said(err or b"").decode())
+        self.assert_as_documented(words, answer)
+        return answer
+
+    def assert_as_documented(self, words, answer):
+        """What is JSON is as the manual says."""
+        subcommand = [word for word in words if word in SUBCOMMANDS]
+        documents = [("error", answer.err)] if answer.err.startswith("{") else []
+        if subcommand and subcommand[0] != "get" and answer.out.startswith(b"{"):
+            documents.append((subcommand[0], answer.out))
+        for name, text in documents:
+            self.assertEqual(schema.errors(name, json.loads(text), "chat-files.1"), [], text)
 
     def put(self, name, data=b"", **keywords):
         return self.ask("put", "--format=json", "--", self.chat, name, data=data, **keywords)

@@ -1,4 +1,4 @@
-"""The JSON of landlock-policy's answers against the JSON Schemas that its manual page gives, one a subcommand, in section JSON."""
+"""The JSON of a command's answers against the JSON Schemas that its manual page gives, one a subcommand, in section JSON."""
 
 import functools
 import json
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import jsonschema
 
-PAGE = Path(os.environ["SOURCE"]) / "man" / "landlock-policy.1"
+PAGES = Path(os.environ["SOURCE"]) / "man"
+PAGE = "landlock-policy.1"
 
 # What roff(7) writes for characters that a literal display needs; nothing else may stand there.
 ESCAPES = {r"\e": "\\", r"\(rs": "\\", r"\[rs]": "\\", r"\(bs": "\\", r"\-": "-", r"\(dq": '"', r"\[dq]": '"', r"\(aq": "'", r"\[aq]": "'", r"\&": "",
@@ -23,7 +24,7 @@ def plain(line):
     """A line of a literal display as it is shown."""
     def replaced(match):
         if match[0] not in ESCAPES:
-            raise NoSchema(f"{PAGE}: an escape that schema.py does not know: {line!r}")
+            raise NoSchema(f"an escape that schema.py does not know: {line!r}")
         return ESCAPES[match[0]]
 
     return re.sub(r"\\(?:\(..|\[[^\]]*\]|.|$)", replaced, line)
@@ -48,27 +49,27 @@ def displays(text):
 
 
 @functools.lru_cache(None)
-def schemas():
+def schemas(page=PAGE):
     """The validators, by subcommand."""
     try:
-        text = PAGE.read_text(encoding="utf-8")
+        text = (PAGES / page).read_text(encoding="utf-8")
     except OSError as error:
-        raise NoSchema(f"the schemas of landlock-policy's JSON stand in its manual page: {error}") from None
+        raise NoSchema(f"the schemas of a command's JSON stand in its manual page: {error}") from None
     found = {}
     for subcommand, lines in displays(text):
         try:
             schema = json.loads("\n".join(lines))
         except json.JSONDecodeError as error:
-            raise NoSchema(f"{PAGE}: the schema of '{subcommand}' is no JSON: {error}") from None
+            raise NoSchema(f"{page}: the schema of '{subcommand}' is no JSON: {error}") from None
         jsonschema.Draft202012Validator.check_schema(schema)
         if subcommand in found:
-            raise NoSchema(f"{PAGE}: '{subcommand}' has two schemas")
+            raise NoSchema(f"{page}: '{subcommand}' has two schemas")
         found[subcommand] = jsonschema.Draft202012Validator(schema)
     return found
 
 
-def errors(subcommand, document):
+def errors(subcommand, document, page=PAGE):
     """What the schema of a subcommand does not allow in a document: a text each."""
-    if subcommand not in schemas():
-        raise NoSchema(f"{PAGE}: section JSON has no schema for '{subcommand}'; it has: {', '.join(schemas()) or 'none'}")
-    return [f"{error.json_path}: {error.message}" for error in schemas()[subcommand].iter_errors(document)]
+    if subcommand not in schemas(page):
+        raise NoSchema(f"{page}: section JSON has no schema for '{subcommand}'; it has: {', '.join(schemas(page)) or 'none'}")
+    return [f"{error.json_path}: {error.message}" for error in schemas(page)[subcommand].iter_errors(document)]
