@@ -40,8 +40,8 @@ void format_time(const struct timespec *time, char text[static TIME_SIZE]);
 
 struct progress {
     const char *what;
-    uint64_t total; /* bytes; 0: not known */
-    struct timespec next;
+    uint64_t total;          /* bytes; 0: not known */
+    int64_t next;            /* milliseconds (clock_gettime(2), CLOCK_MONOTONIC) */
     struct chat_watch watch; /* what tells it; its function is NULL where there is no terminal */
     bool is_shown;
 };

@@ -1,18 +1,15 @@
 #include "command.h"
 
-enum { FIRST_MS = 1000, NEXT_MS = 200, MS = 1000000, MS_A_SECOND = 1000 };
+#include <time.h>
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
+enum { FIRST_MS = 1000, NEXT_MS = 200 };
 
-static void wait_for(struct progress *progress, struct timespec now, long milliseconds)
+static int64_t milliseconds(void)
 {
-    now.tv_nsec += milliseconds % MS_A_SECOND * MS;
-    now.tv_sec += milliseconds / MS_A_SECOND + now.tv_nsec / (MS_A_SECOND * MS);
-    now.tv_nsec %= MS_A_SECOND * MS;
-    progress->next = now;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static double mebibytes(uint64_t bytes)
@@ -23,30 +20,25 @@ static double mebibytes(uint64_t bytes)
 static void tell(void *context, uint64_t bytes)
 {
     struct progress *progress = context;
-    struct timespec now;
+    int64_t now = milliseconds();
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (is_before(&now, &progress->next))
+    if (now < progress->next)
         return;
-    wait_for(progress, now, NEXT_MS);
+    progress->next = now + NEXT_MS;
     progress->is_shown = true;
+    fprintf(stderr, "\r%s: %.1f ", progress->what, mebibytes(bytes));
     if (progress->total)
-        fprintf(stderr, "\r%s: %.1f of %.1f MiB\033[K", progress->what, mebibytes(bytes),
-                mebibytes(progress->total));
-    else
-        fprintf(stderr, "\r%s: %.1f MiB\033[K", progress->what, mebibytes(bytes));
+        fprintf(stderr, "of %.1f ", mebibytes(progress->total));
+    fputs("MiB\033[K", stderr);
 }
 
 void progress_start(struct progress *progress, const char *what, uint64_t total)
 {
-    struct timespec now;
-
     *progress = (struct progress){.what = what, .total = total};
     if (!isatty(STDERR_FILENO))
         return;
     progress->watch = (struct chat_watch){tell, progress};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    wait_for(progress, now, FIRST_MS);
+    progress->next = milliseconds() + FIRST_MS;
 }
 
 void progress_clear(struct progress *progress)

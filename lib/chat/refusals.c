@@ -5,7 +5,7 @@
 
 const struct chat_refusal_row chat_refusal_table[] = {
     {CHAT_NAME, "name", 1,
-     "it is no name of a file: 1 to 255 bytes of UTF-8, no slash, no control character, not . or .."},
+     "it is no name of a file: 1 to 255 bytes of UTF-8, no slash, no control character, not '.' or '..'"},
     {CHAT_MISSING, "missing", 1, "there is no such file"},
     {CHAT_LINK, "link", 1, "a symbolic link is never followed"},
     {CHAT_SPECIAL, "special", 1, "a FIFO, a socket or a device"},
@@ -14,7 +14,7 @@ const struct chat_refusal_row chat_refusal_table[] = {
     {CHAT_HARD_LINK, "hard-link", 1, "the file has another name, too, which may be outside"},
     {CHAT_MOUNT, "mount", 1, "something is mounted there"},
     {CHAT_TOO_LARGE, "too-large", 1, "the file is larger than 100 MiB"},
-    {CHAT_CHANGED, "changed", 1, "the file was written to, or replaced over and over, while it was read"},
+    {CHAT_CHANGED, "changed", 1, "the file, or its folder, was written to, replaced or removed meanwhile"},
     {CHAT_NO_SPACE, "no-space", 1, "the file system, a quota or the limit on the size of files is full"},
     {CHAT_PERMISSION, "permission", 1, "file permissions, or a read-only mount"},
     {CHAT_BUSY, "busy", 1, "another process keeps it"},

@@ -130,8 +130,8 @@ static void apply_rest(struct model *model, struct words *words, int at, const s
     promise(options->line.operand_count == operands, "%zu operands, and not %zu", options->line.operand_count,
             operands);
     for (size_t i = 0; i < operands; i++)
-        promise(!strcmp(options->line.operands[i], rest.items[(size_t)opinion.first + i]), "operand %zu is %s", i,
-                options->line.operands[i]);
+        promise(!strcmp(options->line.operands[i], rest.items[(size_t)opinion.first + i]),
+                "operand %zu is %s", i, options->line.operands[i]);
     if (model->wants_help || model->wants_version)
         return;
     promise(!operands || options->request.policy_file == options->line.operands[0], "the policy");
@@ -153,7 +153,8 @@ static void apply_all(struct model *model, struct words *words, const struct opt
     model->has_fault = !form;
     if (!form)
         return;
-    promise(!strcmp(options->line.subcommand->name, form->name), "subcommand %s", options->line.subcommand->name);
+    promise(!strcmp(options->line.subcommand->name, form->name), "subcommand %s",
+            options->line.subcommand->name);
     apply_rest(model, words, opinion.first, form, options);
 }
 
