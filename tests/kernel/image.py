@@ -72,10 +72,11 @@ def make_image(root):
     (root / "tmp").chmod(0o1777)  # a tmpfs on it takes that over
     add_python(root)
     subprocess.run(["cmake", "--install", BUILD], env={**os.environ, "DESTDIR": os.fspath(root)}, stdout=subprocess.DEVNULL, check=True)
-    for program in ("usr/libexec/landlock-exec/check-container", "usr/bin/landlock-policy"):
+    for program in ("usr/libexec/landlock-exec/check-container", "usr/bin/landlock-policy", "usr/bin/chat-files"):
         add_libraries(root, root / program)
     add_program(root, "/usr/bin/attempt", HELPERS / "attempt")
     add_attacks(root)
+    add(root, "/usr/share/tests/files.py", HERE / "files.py")
     add_program(root, "/usr/bin/sh", "/bin/busybox")
     add(root, "/usr/lib/os-release")
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")

@@ -152,6 +152,9 @@ ATTACKS = {
 AROUND = {name: f"/usr/bin/attack stage uid=1000 contained work=/sandbox {STAGE} --" for name in ATTACKS if "contained" in name}
 OUTSIDE = {f"attacks beside{kind}": " ".join(words) for kind, words in staged(STAGE, "uid=1000", root="/image").items()}
 
+# chat-files as the chat's user in a container, and as root in none.
+FILES = ("python3", "/usr/share/tests/files.py")
+
 # By name: the departure (None: the supplied configuration), the command line, and what it reads (None: it runs in no container).
 SCENARIOS = {
     "python": (None, PYTHON, CODE),
@@ -163,6 +166,8 @@ SCENARIOS = {
     "answers": (None, ("sh", "-c", ASK), ""),
     "probe several": ("several", (*PROBE, POLICY), ""),
     "probe outside": (None, PROBE, None),
+    "files": (None, (*FILES, "/sandbox"), ""),  # without the launcher: chat-files is the host's
+    "files of root": (None, (*FILES, "/tmp/chats/chat"), None),
     **ATTACKS,
 }
 

@@ -72,7 +72,8 @@ def scenarios_of(abi, is_supervised=False):
     """Each departure is tried on ABI 2, all together on ABI 1; from ABI 3 on they are let pass, and only another chat's files matter."""
     others = {0: ["unrestricted", "probe outside"], 1: ["attempts", "several", "probe several"],
               2: ["attempts", *DEPARTURES, "probe several"]}
-    return ["python", "answers", *others.get(abi, ["attempts", "another chat"]), *(["trace"] if abi and not is_supervised else []),
+    files = [] if is_supervised else ["files", "files of root"]
+    return ["python", "answers", *files, *others.get(abi, ["attempts", "another chat"]), *(["trace"] if abi and not is_supervised else []),
             *attacks_of(abi, is_supervised)]
 
 
@@ -107,6 +108,19 @@ def setUpModule():
         TABLE = table(ATTACKS / "attack")
         SYSTEMS = systems(boot(runs(), folder / "initramfs", folder, lambda done: tell(f"Linux {done.system}: {done.seconds:.1f} s")))
     tell(f"in all: {time.monotonic() - started:.1f} s")
+
+
+def files_lines(there):
+    """What files.py says, where some files are in the chat before."""
+    codes = {"'link'": ("link", "replaced"), "'fifo'": ("special",) * 2, "'folder'": ("folder",) * 2, "'hard-link'": ("hard-link", "replaced"),
+             "'socket'": ("special",) * 2, "'sparse'": ("too-large", "replaced"), "'none'": ("missing", "copied"), "'../kept'": ("name",) * 2,
+             "'a\\nb'": ("name",) * 2}
+    kinds = [f"{act} {name}: {0 if code in ('copied', 'replaced') else 1} {code}" for name, pair in codes.items() for act, code in zip(("get", "put"), pair)]
+    return ["put: 0 copied", "replace: 0 replaced", "get: True", "put a file: 0 copied", "get a file: True", *kinds,
+            'import "a": copied', 'import "b": copied', 'import "sub/c": copied', 'import "sub/loop": skipped', 'import "sub/папка/d": copied',
+            "import null: skipped", 'import "a": replaced', "imported a: True", "imported sub/папка/d: True", "remove: 0 removed",
+            f"list: {sorted(['piped', 'link', 'hard-link', 'sparse', 'none', 'a', 'b', *there])}",
+            "owners: [1000]", "nothing is left: True", "the link's target: True"]
 
 
 def anonymous(result):
@@ -221,6 +235,13 @@ class Kernel(unittest.TestCase):
         for name, result in supervised.items():
             with self.subTest(name):
                 self.assertEqual(anonymous(real[name]), anonymous(result))
+
+    def test_files(self):
+        """chat-files does and refuses the same on every kernel, as the chat's user and as root."""
+        for scenario, there in (("files", ["kept"]), ("files of root", [])):
+            for name, _, result in self.of(scenario, range(12)):
+                with self.subTest(name, scenario=scenario):
+                    self.assertEqual((result.code, result.err, result.out.splitlines()), (0, "", files_lines(there)))
 
     # ---- landlock-policy ----
 
