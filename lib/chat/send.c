@@ -6,14 +6,15 @@
 int copy_whole(const struct copy *copy, const struct stat *status, struct error *error)
 {
     uint64_t copied;
-    int is_same;
+    int more, is_same;
 
     if (copy_bytes(copy, (uint64_t)status->st_size, &copied, error) < 0)
         return -1;
-    is_same = is_as_before(copy->in, status);
+    more = has_more(copy->in); /* as of a file of /proc, whose size is said to be 0 */
+    is_same = more < 0 ? -1 : is_as_before(copy->in, status);
     if (is_same < 0)
-        return error_set(error, CHAT_SYSTEM, "%s: %s", copy->in_shown, strerror(errno));
-    if (is_same && copied == (uint64_t)status->st_size)
+        return error_set(error, copy->in_code, "%s: %s", copy->in_shown, strerror(errno));
+    if (is_same && !more && copied == (uint64_t)status->st_size)
         return 0;
     error_set(error, CHAT_CHANGED, "%s: it was written to while it was read", copy->in_shown);
     return error_hint(error, "what was read is not the whole file: try again when nothing writes to it");

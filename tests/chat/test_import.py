@@ -166,6 +166,12 @@ class Skipping(ImportTest):
         self.assertEqual(self.outcomes(files), [("closed", "skipped", "permission"), ("file", "skipped", "permission"), ("readable", "copied", None)])
         (self.source / "folder/closed").chmod(0o700)
 
+    def test_a_file_that_has_more_than_it_says(self):
+        """As those of /proc do: it is not taken for an empty one."""
+        files = self.imported("/proc/self/status", self.write("good"), code=1)
+        self.assertEqual(self.outcomes(files), [("status", "skipped", "changed"), ("good", "copied", None)])
+        self.assertEqual(self.entries(), [b"good"])
+
     def test_the_chats_own_directory(self):
         """It is not copied into itself, from above or by name; what is in it can be copied within it."""
         self.put("x", b"x")
