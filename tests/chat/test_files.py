@@ -1,6 +1,7 @@
 """Files in and out: names, sizes, kinds, owners, and what is there when it goes wrong."""
 
 import os
+import re
 import resource
 import signal
 import socket
@@ -13,7 +14,7 @@ import unicodedata
 from pathlib import Path
 
 from chat import MOST, TEMPORARY, ChatTest
-from harness import IS_ROOT, ORDINARY, OTHER, USERS, as_user, need_root, wait_until
+from harness import IS_COVERED, IS_ROOT, IS_SANITIZED, ORDINARY, OTHER, USERS, as_user, need, need_root, wait_until
 
 COMPOSED, DECOMPOSED = (unicodedata.normalize(form, "ёлка й.txt") for form in ("NFC", "NFD"))
 GOOD_NAMES = ("отчёт за март.txt", COMPOSED, DECOMPOSED, "a", "A", "😀👩‍👩‍👧.png", "مرحبا.txt", "‮evil.txt", " ", "  two  ", "-x", "--", "-",
@@ -113,6 +114,35 @@ class Sizes(ChatTest):
         with open(fd, "wb", buffering=0) as pipe:
             while data:
                 data = data[pipe.write(data[:70_001]):]
+
+    def peak(self, process):
+        """The most memory that a process had, in KiB: as long as it waits."""
+        return int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())[1])
+
+    def test_memory(self):
+        """100 MiB go through less than 4 MiB, whatever the streams are."""
+        need(not IS_SANITIZED and not IS_COVERED, "a build without sanitizers and counters, which need memory")
+        for make in (os.pipe, self.socket_pair):
+            out, into = make()
+            with self.start("put", self.chat, "file", stdin=out) as process:
+                os.close(out)
+                with open(into, "wb") as pipe:
+                    for _ in range(100):
+                        pipe.write(bytes(1 << 20))
+                    pipe.flush()
+                    self.assertLess(self.peak(process), 4096)
+            self.assertEqual((process.returncode, os.stat(self.chat / "file").st_size), (0, MOST))
+            out, into = make()
+            with self.start("get", self.chat, "file", stdout=into) as process:
+                os.close(into)
+                with open(out, "rb", buffering=0) as pipe:
+                    left = MOST - 1_000_000  # the rest does not fit in the pipe, or the socket
+                    while left > 0:
+                        left -= len(pipe.read(1 << 16))
+                    self.assertLess(self.peak(process), 4096)
+                    while pipe.read(1 << 20):
+                        pass
+            self.assertEqual(process.returncode, 0)
 
     def test_from_where_the_input_stands(self):
         """Of a file, what is behind the place where it was read to; to where the output stands, or its end."""
