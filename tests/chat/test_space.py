@@ -5,7 +5,7 @@ import os
 import subprocess
 
 from chat import ChatTest
-from harness import ORDINARY, USERS, need_root
+from harness import ORDINARY, USERS, need, need_root
 
 CLONE_NEWNS = 0x20000
 
@@ -25,6 +25,7 @@ class Space(ChatTest):
 
     def mount_image(self):
         """A disk of 16 MiB."""
+        need(os.path.exists("/dev/loop-control") and os.access("/usr/sbin/mkfs.ext4", os.X_OK), "loop devices and e2fsprogs")
         image = self.folder / "image"
         with open(image, "wb") as file:
             file.truncate(16 << 20)
