@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 static int act(const struct options *options, struct error *error)
@@ -38,20 +37,14 @@ static int say(const struct options *options, const struct error *error)
     return subcommand && subcommand->bit == TRACE ? launch_reason(error->code)->exit_status : FAILED;
 }
 
-/* An answer that nobody gets is none: what is closed is not made up for by /dev/null. */
-static int need_output(struct error *error)
-{
-    if (fcntl(STDOUT_FILENO, F_GETFD) >= 0)
-        return 0;
-    return error_set(error, LAUNCH_SYSTEM, "standard output: %s", strerror(errno));
-}
-
 int main(int count, char **arguments, char **environment)
 {
     struct error error = {0};
     struct options options;
     unsigned stand_ins;
-    int status = need_output(&error) < 0 || launch_guard_streams(&stand_ins, &error) < 0 ? -1 : 0;
+    int status =
+        command_need_output(LAUNCH_SYSTEM, &error) < 0 || launch_guard_streams(&stand_ins, &error) < 0 ? -1
+                                                                                                       : 0;
 
     if (status == 0)
         status = read_options(count, arguments, environment, &options, &error);

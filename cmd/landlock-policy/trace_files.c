@@ -49,38 +49,40 @@ static int check_replaced(const char *file, struct error *error)
 
 /* ---- The policy ---- */
 
-/* A stream on a new file beside `file`, as open(2) would make it. */
-static FILE *open_beside(const char *file, char **name)
+/* A new file beside `file`, with the mode that open(2) would give it. */
+static int open_beside(const char *file, struct replacement *replacement, const char **name)
 {
-    auto_close int fd = -1;
+    auto_close int directory = open_parent(file, name);
     mode_t mask = umask(0);
-    FILE *out;
 
     umask(mask);
-    *name = text_of("%s.XXXXXX", file);
-    fd = *name ? mkostemp(*name, O_CLOEXEC) : -1;
-    if (fd < 0)
-        return NULL;
-    out = fchmod(fd, 0644 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
-    if (out)
-        take_fd(&fd);
-    else
-        unlink(*name);
-    return out;
+    *replacement = (struct replacement){.fd = -1, .directory = -1};
+    if (directory < 0 || replacement_open(replacement, directory, ".landlock-policy-") < 0)
+        return -1;
+    if (fchmod(replacement->fd, 0644 & ~mask) < 0) {
+        replacement_drop(replacement);
+        return -1;
+    }
+    take_fd(&directory);
+    return 0;
+}
+
+static void drop(struct replacement *replacement)
+{
+    replacement_drop(replacement);
+    cleanup_close(&replacement->directory);
 }
 
 /* Before anything runs: whether it can be written. */
 static int check_output(const char *file, struct error *error)
 {
-    auto_free char *name = NULL;
-    FILE *out;
+    struct replacement replacement;
+    const char *name;
 
     if (check_replaced(file, error) < 0)
         return -1;
-    out = open_beside(file, &name);
-    if (out) {
-        fclose(out);
-        unlink(name);
+    if (open_beside(file, &replacement, &name) == 0) {
+        drop(&replacement);
         return 0;
     }
     say_file(file, error);
@@ -102,24 +104,35 @@ static int write_policy(FILE *out, const struct found *found)
     return write_lines(out, "", &found->tolerated);
 }
 
-int write_output(const char *file, const struct found *found, struct error *error)
+/* The stream has a descriptor of its own. */
+static int fill(int fd, const struct found *found)
 {
-    auto_free char *name = NULL;
-    FILE *out = open_beside(file, &name);
-    int failure;
+    auto_close int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+    int result;
 
     if (!out)
+        return -1;
+    take_fd(&copy);
+    result = write_policy(out, found) < 0 || fflush(out) < 0 || ferror(out) ? -1 : 0;
+    return fclose(out) < 0 ? -1 : result;
+}
+
+int write_output(const char *file, const struct found *found, struct error *error)
+{
+    struct replacement replacement;
+    const char *name;
+    int result;
+
+    if (open_beside(file, &replacement, &name) < 0)
         return say_file(file, error);
-    failure =
-        write_policy(out, found) < 0 || fflush(out) < 0 || ferror(out) || fsync(fileno(out)) < 0 ? errno : 0;
-    if (fclose(out) < 0 && !failure)
-        failure = errno;
-    if (!failure && rename(name, file) == 0)
-        return 0;
-    failure = failure ? failure : errno;
-    unlink(name);
-    errno = failure;
-    return say_file(file, error);
+    result = fill(replacement.fd, found);
+    if (result == 0)
+        result = replacement_place(&replacement, name);
+    if (result < 0)
+        say_file(file, error);
+    drop(&replacement);
+    return result;
 }
 
 /* ---- The report ---- */

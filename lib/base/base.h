@@ -95,6 +95,38 @@ char *read_text(int fd);
 /* Likewise of a file that is opened for it. */
 char *read_text_file(const char *path);
 
+/* ---- A file that is replaced whole ---- */
+
+/* `count` hexadecimal digits from getrandom(2), and a NUL. 0, or -1 with errno. */
+int random_digits(char *digits, size_t count);
+
+/* Opens the directory that a path's last component stands in; *name: that component, "" behind a last slash. -1: errno. */
+int open_parent(const char *path, const char **name);
+
+/* A new file, which takes the place of another once it is whole. */
+struct replacement {
+    int fd;        /* to be written to; -1: none */
+    int directory; /* the caller's */
+    char name[64];
+};
+
+/* Makes it, with nothing in it and mode 600 less the umask, under a name of `prefix` (at most 31 bytes) and 32 digits that nobody can
+ * guess. 0, or -1 with errno. */
+int replacement_open(struct replacement *replacement, int directory, const char *prefix);
+
+/* Puts it in the place of `name` in its directory, on the disk: the content, then the entry. 0, or -1 with errno: then it is gone and
+ * `name` is what it was, unless only the entry may not be on the disk yet. */
+int replacement_place(struct replacement *replacement, const char *name);
+
+/* Removes it, unless it has been placed or is gone. Keeps errno. */
+void replacement_drop(struct replacement *replacement);
+
+/* Removes the regular files of that prefix that were left by who was killed. For the caller to be sure of: nobody is writing one. What
+ * cannot be removed stays. */
+void replacement_sweep(int directory, const char *prefix);
+
+/* ---- Users, as /proc tells of them ---- */
+
 /* One line of /proc/self/uid_map (user_namespaces(7)): `count` IDs from `inside` on are `outside` in the
  * parent's numbers. */
 struct id_range {

@@ -117,6 +117,10 @@ bool command_print_wanted(const struct command_table *table, const struct comman
 int command_take_format(const struct command_table *table, int code, const char *argument, bool *is_json,
                         struct error *error);
 
+/* An answer that nobody gets is none: what is closed is not made up for by /dev/null. 0, or -1 and `error` (`code`): standard output is
+ * closed. To be called before anything opens a descriptor. */
+int command_need_output(int code, struct error *error);
+
 /* Says an error on standard error, and its hint. */
 void command_say(const struct command_table *table, const struct error *error);
 

@@ -1,5 +1,7 @@
 #include "command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* A take of another, and what is taken here. */
@@ -108,6 +110,13 @@ int command_take_format(const struct command_table *table, int code, const char 
     if (*is_json || !strcmp(argument, "text"))
         return 0;
     return command_usage(table, code, "--format", "expected text or json", error);
+}
+
+int command_need_output(int code, struct error *error)
+{
+    if (fcntl(STDOUT_FILENO, F_GETFD) >= 0)
+        return 0;
+    return error_set(error, code, "standard output: %s", strerror(errno));
 }
 
 void command_say(const struct command_table *table, const struct error *error)
