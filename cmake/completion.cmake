@@ -1,7 +1,7 @@
 # The completions of the shells, made at build time from the tables of the commands, of the policy language and of the diagnostics.
 
 add_executable(make-completion cmd/make-completion/main.c cmd/make-completion/bash.c cmd/make-completion/zsh.c
-               cmd/landlock-exec/table.c cmd/landlock-policy/table.c cmd/chat-files/table.c)
+               cmd/landlock-exec/table.c cmd/landlock-policy/table.c cmd/chat-files/table.c cmd/service-token/table.c)
 target_include_directories(make-completion PRIVATE cmd)
 target_compile_definitions(make-completion PRIVATE DEFAULT_POLICY="${policy_folder}/default.policy")
 target_link_libraries(make-completion PRIVATE command policy lint)
@@ -18,7 +18,7 @@ function(add_completion shell command folder name)
 endfunction()
 
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completion/bash ${CMAKE_BINARY_DIR}/completion/zsh)
-foreach(command landlock-exec landlock-policy chat-files)
+foreach(command landlock-exec landlock-policy chat-files service-token)
     add_completion(bash ${command} bash-completion/completions ${command})
     add_completion(zsh ${command} zsh/site-functions _${command})
 endforeach()

@@ -12,10 +12,11 @@ static const struct {
 } shells[] = {{"bash", bash_sections}, {"zsh", zsh_sections}};
 
 /* Each command's table.c; their headers give some options the same names. */
-extern const struct command_table landlock_exec_table, landlock_policy_table, chat_files_table;
+extern const struct command_table landlock_exec_table, landlock_policy_table, chat_files_table,
+    service_token_table;
 
 static const struct command_table *const commands[] = {&landlock_exec_table, &landlock_policy_table,
-                                                       &chat_files_table};
+                                                       &chat_files_table, &service_token_table};
 
 /* ---- What both shells need ---- */
 
