@@ -21,7 +21,7 @@ SOURCE = Path(os.environ["SOURCE"])
 DEFAULT_POLICY = os.environ["DEFAULT_POLICY"]
 REQUIRE_ALL = os.environ.get("REQUIRE_ALL", "0") not in ("", "0", "OFF", "FALSE")
 
-COMMANDS = ("landlock-exec", "landlock-policy", "chat-files")
+COMMANDS = ("landlock-exec", "landlock-policy", "chat-files", "service-token")
 SECONDS = 20  # a shell that says nothing for so long hangs
 
 
@@ -212,6 +212,15 @@ class CompletionTests:
         self.assert_offered("landlock-policy ", *subcommands())
         self.assert_offered("landlock-policy --format json ", *subcommands())
         self.assertEqual(self.completed("landlock-policy ch"), "landlock-policy check ")
+
+    def test_service_token(self):
+        self.write(".env")
+        self.assert_offered("service-token ", *subcommands("service-token"))
+        self.assert_offered("service-token -", *options("service-token"))
+        for subcommand in subcommands("service-token"):
+            self.assert_offered(f"service-token {subcommand} -", *options("service-token"))
+            self.assertEqual(self.completed(f"service-token {subcommand} .e"), f"service-token {subcommand} .env ")
+            self.assertNotIn(".env", self.offered(f"service-token {subcommand} .env "))
 
     def test_lists_of_rights(self):
         self.assert_offered("landlock-policy why x ", *rights())
