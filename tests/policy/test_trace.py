@@ -277,7 +277,7 @@ class PythonTest(TraceTest):
 
     def python(self, code, text="", **keywords):
         policy = self.write(f"{BASE}{text}")
-        return self.trace(policy, "/usr/bin/python3", "-I", "-c", code, **keywords)
+        return self.trace(policy, "/usr/bin/python3", "-I", "-S", "-c", code, **keywords)
 
 
 class HostileTest(PythonTest):
@@ -294,7 +294,7 @@ class HostileTest(PythonTest):
         out = self.reports / "lines.policy"
         code = f"import os\nfor name in os.listdir({os.fspath(self.d).encode()!r}):\n try: open({os.fspath(self.d).encode()!r} + b'/' + name)\n except OSError: pass"
         policy = self.write(f"{BASE}allow read_dir {self.d}")
-        answer = self.ask("trace", "--output", out, policy, "--", "/usr/bin/python3", "-I", "-c", code)
+        answer = self.ask("trace", "--output", out, policy, "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertEqual(answer.code, 0, answer)
         self.assertTrue(is_safe(answer.err), answer.err)
         text = out.read_bytes().decode()
@@ -307,7 +307,7 @@ class HostileTest(PythonTest):
         paths = {rule["path"] for rule in shown.json["rules"] if rule["path"].startswith(f"{self.d}/")}
         self.assertEqual(paths, {f"{self.d}/{name}".encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names})
         self.write(f"{BASE}allow read_dir {self.d}\ninclude {out}")
-        again = self.trace(self.folder / "test.policy", "/usr/bin/python3", "-I", "-c", code)
+        again = self.trace(self.folder / "test.policy", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertEqual([item["path"] for item in again.denials if str(self.d) in item["path"]], [])
 
     def test_what_the_policy_expects_to_be_denied_is_never_suggested(self):
@@ -427,7 +427,7 @@ class SecretTest(PythonTest):
         code = f"import os, sys\nt = open('{self.d}/token').read()\nassert t == os.environ['TOKEN'] == sys.argv[1]\nopen('/etc/passwd')"
         outputs = []
         for options in (("--output", out, "--report", report), ("--format", "json", "--report", report), ()):
-            answer = self.ask("trace", *options, policy, "--", "/usr/bin/python3", "-I", "-c", code, token, env={"TOKEN": token})
+            answer = self.ask("trace", *options, policy, "--", "/usr/bin/python3", "-I", "-S", "-c", code, token, env={"TOKEN": token})
             self.assertEqual(answer.code, 1, answer)
             self.assertIn("PermissionError", answer.err)
             outputs += [answer.out, answer.err, report.read_text()]

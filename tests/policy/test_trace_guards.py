@@ -54,7 +54,7 @@ class GuardTest(PythonTest):
                         places = self.prepare()
                         out = self.reports / "out"
                         policy = self.write(f"{self.BASE}{statement}\n{allowed}".format(**places))
-                        answer = self.ask("trace", "--runs", 6, "--gather", "--output", out, policy, "--", "/usr/bin/python3", "-I", "-c",
+                        answer = self.ask("trace", "--runs", 6, "--gather", "--output", out, policy, "--", "/usr/bin/python3", "-I", "-S", "-c",
                                           PRELUDE.format(**places) + code)
                         self.assertNotIn("TOPSECRET", answer.out, answer.err)
                         self.assert_harmless(out.read_text() if out.exists() else "", places, answer)
@@ -76,7 +76,7 @@ class GuardTest(PythonTest):
     def test_it_says_so(self):
         places = self.prepare()
         policy = self.write(f"{self.BASE}expect denied read_file {places['d']}/secret\nallow create,remove,rename {places['d']}")
-        command = ("/usr/bin/python3", "-I", "-c", PRELUDE.format(**places) + WAYS["another name"])
+        command = ("/usr/bin/python3", "-I", "-S", "-c", PRELUDE.format(**places) + WAYS["another name"])
         found = self.trace(policy, *command, options=("--runs", "6"))
         self.assertEqual((found.counts("disturbed"), found.lines, [item["line"] for item in found.denials]), ([True], [], [None]))
         self.prepare()
@@ -86,6 +86,6 @@ class GuardTest(PythonTest):
         """Nor what would let it be moved."""
         places = self.prepare()
         policy = self.write(f"{self.BASE}expect denied read_file {places['d']}/inner/secret")
-        found = self.trace(policy, "/usr/bin/python3", "-I", "-c", PRELUDE.format(**places) + "attempt(os.mkdir, 'new')\nattempt(os.mkdir, '../e/new')\nattempt(os.mkdir, 'inner/new')")
+        found = self.trace(policy, "/usr/bin/python3", "-I", "-S", "-c", PRELUDE.format(**places) + "attempt(os.mkdir, 'new')\nattempt(os.mkdir, '../e/new')\nattempt(os.mkdir, 'inner/new')")
         self.assertEqual(found.lines, [f"allow make_dir {places['e']}"])
         self.assertEqual([bool(item["forbidden_by"]) for item in found.denials], [True, False, True])

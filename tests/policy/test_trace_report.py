@@ -37,7 +37,7 @@ class WordsTest(PythonTest):
         code = DENIED.format(path=str(self.make("d/a file", owner=ORDINARY)))
         for end, word in (("", "tolerated"), ("raise SystemExit(3)", "denied")):
             policy = self.write(f"{BASE}expect denied read_dir /etc")
-            command = ("/usr/bin/python3", "-I", "-c", code + end)
+            command = ("/usr/bin/python3", "-I", "-S", "-c", code + end)
             found = self.trace(policy, *command, code=3 if end else 0)
             answer = self.ask("trace", policy, "--", *command)
             self.assertEqual((answer.code, answer.out), (3 if end else 0, ""))
@@ -56,21 +56,21 @@ class WordsTest(PythonTest):
     def test_the_programs_own_outputs_are_its_own(self):
         """Standard output is the program's alone; what is told comes behind what it says on standard error, or in a file."""
         code = "import sys\nprint('out')\nprint('err', file=sys.stderr)\nopen('/etc/passwd')"
-        answer = self.ask("trace", self.write(BASE), "--", "/usr/bin/python3", "-I", "-c", code)
+        answer = self.ask("trace", self.write(BASE), "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertEqual((answer.code, answer.out, answer.err[:4]), (1, "out\n", "err\n"))
         self.assertIn("\ndenied read_file /etc/passwd\n", answer.err)
         report = self.reports / "report"
-        answer = self.ask("trace", "--report", report, self.write(BASE), "--", "/usr/bin/python3", "-I", "-c", code)
+        answer = self.ask("trace", "--report", report, self.write(BASE), "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertNotIn("/etc/passwd\n", answer.err)
         self.assertEqual(report.read_text().splitlines()[0], "denied read_file /etc/passwd")
 
     def test_lines_that_succeed_and_those_that_fail_stand_apart(self):
         out = self.reports / "lines.policy"
         code = "import os\ntry: open('/etc/passwd')\nexcept OSError: pass\nopen('/etc/group')"
-        answer = self.ask("trace", "--runs", 5, "--output", out, self.write(BASE), "--", "/usr/bin/python3", "-I", "-c", code)
+        answer = self.ask("trace", "--runs", 5, "--output", out, self.write(BASE), "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertEqual(answer.code, 0, answer)
         self.assertEqual([line for line in out.read_text().splitlines() if "/etc/" in line], ["allow read_file /etc/group", "allow read_file /etc/passwd"])
-        answer = self.ask("trace", "--output", out, self.write(f"{BASE}allow read_file /etc/group"), "--", "/usr/bin/python3", "-I", "-c", code)
+        answer = self.ask("trace", "--output", out, self.write(f"{BASE}allow read_file /etc/group"), "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         text = out.read_text()
         self.assertLess(text.index("\n# The program succeeded without these"), text.index("\nallow read_file /etc/passwd\n"))
         self.assertEqual(self.ask("check", out).code, 0)
@@ -116,7 +116,7 @@ class SignalTest(PythonTest):
     def start(self, code, *options):
         self.report = self.reports / "report"
         policy = self.write(f"{BASE}allow create,write {self.d}")
-        process = subprocess.Popen([self.command, "trace", "--format", "json", "--report", self.report, *options, policy, "--", "/usr/bin/python3", "-I", "-c", code],
+        process = subprocess.Popen([self.command, "trace", "--format", "json", "--report", self.report, *options, policy, "--", "/usr/bin/python3", "-I", "-S", "-c", code],
                                    env=launcher_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, **as_user(ORDINARY))
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -228,7 +228,7 @@ class FilesTest(PythonTest):
         with open(script, "rb") as file:
             file.readline()
             os.lseek(file.fileno(), 6, os.SEEK_SET)
-            answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-", stdin=file)
+            answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-S", "-", stdin=file)
         self.assertEqual((answer.code, answer.out), (0, "1\n" * 3), answer)
         for line in ("    allow read_file /etc/group\n", "    allow read_file /etc/passwd\n"):
             self.assertIn(line, answer.err)
@@ -237,9 +237,9 @@ class FilesTest(PythonTest):
         """It is read once, and each run has it by a pipe."""
         text = "first = 1\nprint(first)\nopen('/etc/group')\nopen('/etc/passwd')\n"
         for more in (0, 60000, 900000):
-            answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-", input=(text + "#" * more + "\n").encode())
+            answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-S", "-", input=(text + "#" * more + "\n").encode())
             self.assertEqual((answer.code, answer.out), (0, "1\n" * 3), answer)
-        answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-", input=b"#" * (1 << 21))
+        answer = self.ask("trace", "--runs", 9, self.write(BASE), "--", "/usr/bin/python3", "-I", "-S", "-", input=b"#" * (1 << 21))
         self.assertEqual((answer.code, answer.out), (125, ""), answer)
         self.assertIn("can be read only once", answer.err)
         answer = self.ask("trace", self.write(BASE), "--", "/usr/bin/wc", "-c", input=b"#" * (1 << 21))
@@ -249,7 +249,7 @@ class FilesTest(PythonTest):
         code = f"import os\ntry: open('{self.d}/file')\nexcept OSError: os.unlink('{self.d}/file')\nopen('/etc/passwd')"
         out = self.reports / "out"
         self.make("d/file", owner=ORDINARY)
-        answer = self.ask("trace", "--runs", 9, "--output", out, self.write(f"{BASE}allow remove_file {self.d}"), "--", "/usr/bin/python3", "-I", "-c", code)
+        answer = self.ask("trace", "--runs", 9, "--output", out, self.write(f"{BASE}allow remove_file {self.d}"), "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertEqual(answer.code, 1, answer)
         self.assertIn(f"\nallow read_file -{self.d}/file\n", out.read_text())
         self.assertEqual(self.ask("show", out).code, 0)
@@ -260,7 +260,7 @@ class FilesTest(PythonTest):
         self.make("d/file", owner=ORDINARY)
         out, report = self.reports / "out", self.reports / "report"
         answer = self.ask("trace", "--runs", 9, "--output", out, "--report", report, "--format", "json",
-                          self.write(f"{BASE}allow remove_file {self.d}\nallow read_file {self.d}/file"), "--", "/usr/bin/python3", "-I", "-c", code)
+                          self.write(f"{BASE}allow remove_file {self.d}\nallow read_file {self.d}/file"), "--", "/usr/bin/python3", "-I", "-S", "-c", code)
         self.assertEqual(answer.code, 125, answer)
         self.assertIn("No such file", answer.err)
         self.assertIn("\nallow read_file /etc/passwd\n", out.read_text())
