@@ -213,7 +213,7 @@ struct chat_import {
     void *context;
     struct chat_watch watch; /* of the bytes of all files */
     size_t copied, replaced, skipped;
-    bool is_complete; /* nothing was skipped but what is missing, links and special files */
+    bool is_complete; /* nothing was skipped but sources that are missing, links or special files */
 };
 
 /*

@@ -123,7 +123,12 @@ static void import_file(struct walk *walk, struct folder *folder, const struct c
     bool is_replaced = false;
 
     if (check_regular(&file->status, walk->source, walk->chat->most_bytes, &walk->why) < 0 ||
-        check_limit(walk) < 0 || copy_into(walk, folder, file, &is_replaced) < 0) {
+        check_limit(walk) < 0) {
+        skip(walk);
+        return;
+    }
+    if (copy_into(walk, folder, file, &is_replaced) < 0) {
+        walk->import->is_complete = false; /* a link or a FIFO in the chat is no such source */
         skip(walk);
         return;
     }

@@ -190,6 +190,40 @@ static void what_cannot_be_copied_makes_it_incomplete(void **state)
     assert_names("chat", "a|");
 }
 
+/* What the chat's own code has put there is no reason to say that all was copied. */
+static void what_is_in_the_way_makes_it_incomplete(void **state)
+{
+    (void)state;
+    make_folder("source");
+    make_folder("source/d");
+    write_text("source/a", "x");
+    write_text("source/b", "x");
+    write_text("source/d/e", "x");
+    write_text("f", "x");
+    assert_int_equal(mkfifo("chat/a", 0600), 0);
+    assert_imports(sources("source/a"), "skipped source/a a special\n", false);
+    make_folder("chat/b");
+    assert_imports(sources("source/b"), "skipped source/b b folder\n", false);
+    make_folder("elsewhere");
+    make_folder("elsewhere/d");
+    assert_int_equal(symlink("../elsewhere", "chat/d"), 0);
+    make_folder("source/d/d");
+    write_text("source/d/d/e", "x");
+    assert_imports(sources("source/d/d/e", "source"),
+                   "copied source/d/d/e e\n"
+                   "skipped source/a a special\n"
+                   "skipped source/b b folder\n"
+                   "skipped source/d/d/e d/d/e link\n"
+                   "skipped source/d/e d/e not-folder\n",
+                   false);
+    assert_names("elsewhere", "d|");
+    assert_names("elsewhere/d", "");
+    assert_int_equal(unlink("source/d/e"), 0);
+    assert_int_equal(unlink("source/a"), 0);
+    assert_int_equal(unlink("source/b"), 0);
+    assert_imports(sources("source"), "skipped source/d/d/e d/d/e link\n", false);
+}
+
 static void import_as_stranger(struct chat *chat)
 {
     (void)chat;
@@ -562,6 +596,7 @@ int main(void)
         place_test(what_root_imports_belongs_to_the_owner),
         place_test(links_and_special_files_are_skipped),
         place_test(what_cannot_be_copied_makes_it_incomplete),
+        place_test(what_is_in_the_way_makes_it_incomplete),
         place_test(what_this_user_may_not_read_is_skipped),
         place_test(the_chat_is_not_imported_into_itself),
         place_test(other_mounts_in_a_source_are_skipped),
