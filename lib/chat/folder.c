@@ -87,5 +87,7 @@ int open_folder(const struct chat *chat, const char *path, size_t length, struct
     fd = open_beneath(chat->directory, folder, O_PATH | O_DIRECTORY);
     if (fd < 0 && errno == ENOENT)
         fd = open_components(chat, folder);
+    if (fd < 0 && errno == ENOENT)
+        return say_removed(path, error);
     return fd < 0 ? say_errno(path, error) : fd;
 }

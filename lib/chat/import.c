@@ -80,7 +80,7 @@ static int put_in_place(struct walk *walk, struct folder *folder, struct chat_up
 
         if (target >= 0 && finish_in(upload, target, name, is_replaced, &walk->why) == 0)
             return 0;
-        if (target < 0 || walk->why.code != CHAT_CHANGED || !folder->length || i)
+        if (walk->why.code != CHAT_CHANGED || !folder->length || i)
             return -1;
         cleanup_close(&folder->target);
         folder->target = -1;

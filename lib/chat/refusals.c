@@ -78,3 +78,9 @@ int say_errno(const char *shown, struct error *error)
         }
     return error_set(error, CHAT_SYSTEM, "%s: %s", shown, strerror(number));
 }
+
+int say_removed(const char *shown, struct error *error)
+{
+    error_set(error, CHAT_CHANGED, "%s: it, or the folder that it belongs in, was removed meanwhile", shown);
+    return error_hint(error, "try again when nothing runs in this chat");
+}

@@ -77,6 +77,17 @@ static int open_named(struct chat_upload *upload)
     return -1;
 }
 
+/* What creating fails with in a directory that was removed is the file system's to choose. */
+static bool is_removed(int directory)
+{
+    int failure = errno;
+    struct stat status;
+    bool is_gone = failure == ENOENT || (fstat(directory, &status) == 0 && !status.st_nlink);
+
+    errno = failure;
+    return is_gone;
+}
+
 int chat_begin(struct chat *chat, const char *path, struct chat_upload *upload, struct error *error)
 {
     *upload = (struct chat_upload){.chat = chat, .path = path, .fd = -1};
@@ -85,7 +96,7 @@ int chat_begin(struct chat *chat, const char *path, struct chat_upload *upload, 
     upload->fd = openat(chat->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, chat->mode);
     if (upload->fd < 0 && errno == EOPNOTSUPP)
         open_named(upload);
-    if (upload->fd < 0 && errno == ENOENT)
+    if (upload->fd < 0 && is_removed(chat->directory))
         return error_set(error, CHAT_DIRECTORY, "%s: the chat's directory was removed", path);
     return upload->fd < 0 ? say_errno(path, error) : 0;
 }
@@ -190,9 +201,7 @@ static int say_place(const struct chat_upload *upload, struct error *error)
         error_set(error, CHAT_SYSTEM, "%s: /proc is not mounted", upload->path);
         return error_hint(error, "mount it: a new file gets its name by /proc/self/fd");
     }
-    error_set(error, CHAT_CHANGED, "%s: it, or the folder that it belongs in, was removed meanwhile",
-              upload->path);
-    return error_hint(error, "try again when nothing runs in this chat");
+    return say_removed(upload->path, error);
 }
 
 /* Where there is nothing of that name. 1: there is something; -1: `error`. */

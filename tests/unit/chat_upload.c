@@ -511,6 +511,34 @@ static void folders_can_be_searched_by_who_can_read_the_files(void **state)
     }
 }
 
+static void lose_directory(void)
+{
+    auto_chat struct chat chat = {.directory = -1}, folders = {.directory = -1};
+    struct chat_upload upload, in_folder;
+    bool is_replaced;
+
+    if (strange.has_no_tmpfile) /* then it is not empty */
+        return;
+    open_chat(&chat);
+    open_chat(&folders);
+    assert_done(chat_begin(&chat, "a", &upload, &why));
+    assert_done(chat_begin(&folders, "a/b", &in_folder, &why));
+    assert_int_equal(rmdir("chat"), 0);
+    assert_refused(chat_finish(&upload, &is_replaced, &why), CHAT_CHANGED);
+    assert_refused(chat_finish(&in_folder, &is_replaced, &why), CHAT_CHANGED);
+    chat_abandon(&upload);
+    chat_abandon(&in_folder);
+    assert_refused(chat_begin(&chat, "a", &upload, &why), CHAT_DIRECTORY);
+    chat_abandon(&upload);
+    make_folder("chat");
+}
+
+static void a_directory_that_is_removed_meanwhile_is_told(void **state)
+{
+    (void)state;
+    in_each_way(lose_directory);
+}
+
 static void have_no_proc(const void *context)
 {
     struct chat chat;
@@ -895,6 +923,7 @@ int main(void)
         place_test(folders_and_special_files_are_not_replaced),
         place_test(missing_folders_are_made),
         place_test(folders_can_be_searched_by_who_can_read_the_files),
+        place_test(a_directory_that_is_removed_meanwhile_is_told),
         place_test(without_proc_it_is_said_what_is_missing),
         place_test(what_root_puts_belongs_to_the_owner),
         place_test(the_owner_needs_no_right),
