@@ -17,12 +17,15 @@ static bool is_temporary(const char *name, unsigned char type)
     return !strncmp(name, temporary_prefix, sizeof temporary_prefix - 1);
 }
 
-/* An upload that goes on keeps its file locked. */
+/* An upload that goes on keeps its file locked, and one of root's may not be opened by the owner. What cannot be opened is removed only
+ * where it is no file. */
 static void remove_left(int directory, const char *name)
 {
     auto_close int fd = open_beneath(directory, name, O_RDONLY);
+    bool is_left = fd < 0 ? errno == ELOOP || errno == ENXIO || errno == ENODEV
+                          : flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    if (is_left)
         unlinkat(directory, name, 0);
 }
 

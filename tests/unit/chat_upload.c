@@ -839,6 +839,59 @@ static void an_upload_whose_lock_another_has_begins_again(void **state)
     assert_names("chat", "a|");
 }
 
+/* A file that cannot be looked at for want of something here may be one that is written to. */
+static void what_cannot_be_looked_at_is_left_alone(void **state)
+{
+    static const int failures[] = {EMFILE, ENFILE, ENOMEM, EIO};
+    auto_chat struct chat chat;
+    struct chat_upload upload;
+    bool is_replaced;
+
+    (void)state;
+    strange.has_no_tmpfile = true;
+    open_chat(&chat);
+    for (size_t i = 0; i < array_size(failures); i++) {
+        auto_chat struct chat other;
+        struct chat_upload beside;
+
+        open_chat(&other);
+        assert_done(chat_begin(&chat, "a", &upload, &why));
+        strange.openat2_failure = failures[i];
+        assert_done(chat_begin(&other, "b", &beside, &why));
+        strange.openat2_failure = 0;
+        chat_abandon(&beside);
+        assert_done(chat_finish(&upload, &is_replaced, &why));
+        chat_abandon(&upload);
+    }
+    assert_names("chat", "a|");
+}
+
+static void begin_and_abandon(struct chat *chat)
+{
+    struct chat_upload upload;
+
+    strange.has_no_tmpfile = true;
+    must(chat_begin(chat, "b", &upload, &why) == 0);
+    chat_abandon(&upload);
+}
+
+static void roots_upload_is_left_alone_by_the_owners(void **state)
+{
+    auto_chat struct chat chat;
+    struct chat_upload upload;
+    bool is_replaced;
+
+    (void)state;
+    give_chat_to(OWNER, 0700);
+    strange.has_no_tmpfile = true;
+    open_chat(&chat);
+    assert_done(chat_begin(&chat, "a", &upload, &why));
+    as_user(OWNER, begin_and_abandon);
+    assert_done(chat_finish(&upload, &is_replaced, &why));
+    chat_abandon(&upload);
+    assert_names("chat", "a|");
+}
+
 /* ---- Memory ---- */
 
 static int put_into_folder(void)
@@ -935,6 +988,8 @@ int main(void)
         place_test(an_upload_that_goes_on_is_left_alone),
         place_test(an_upload_that_is_taken_for_a_left_one_begins_again),
         place_test(an_upload_whose_lock_another_has_begins_again),
+        place_test(what_cannot_be_looked_at_is_left_alone),
+        place_test(roots_upload_is_left_alone_by_the_owners),
         place_test(memory_that_runs_out_leaves_the_old_file),
     };
 
