@@ -511,6 +511,33 @@ static void folders_can_be_searched_by_who_can_read_the_files(void **state)
     }
 }
 
+static void meet_no_folder(void)
+{
+    auto_chat struct chat chat;
+
+    make_folder("chat/folder");
+    write_text("chat/file", "as it was");
+    assert_int_equal(mkfifo("chat/fifo", 0600), 0);
+    assert_int_equal(symlink("folder", "chat/link"), 0);
+    assert_int_equal(symlink("../link", "chat/folder/up"), 0);
+    open_chat(&chat);
+    assert_refused(put(&chat, "file/a", "new", NULL), CHAT_NOT_FOLDER);
+    assert_refused(put(&chat, "fifo/a", "new", NULL), CHAT_NOT_FOLDER);
+    assert_refused(put(&chat, "file/a/b", "new", NULL), CHAT_NOT_FOLDER);
+    assert_refused(put(&chat, "link/a", "new", NULL), CHAT_LINK);
+    assert_refused(put(&chat, "link/a/b", "new", NULL), CHAT_LINK);
+    assert_refused(put(&chat, "folder/up/a", "new", NULL), CHAT_LINK);
+    assert_text("chat/file", "as it was");
+    assert_names("chat", "fifo|file|folder|link|");
+    assert_names("chat/folder", "up|");
+}
+
+static void links_and_files_are_no_folders(void **state)
+{
+    (void)state;
+    in_each_way(meet_no_folder);
+}
+
 static void lose_directory(void)
 {
     auto_chat struct chat chat = {.directory = -1}, folders = {.directory = -1};
@@ -976,6 +1003,7 @@ int main(void)
         place_test(folders_and_special_files_are_not_replaced),
         place_test(missing_folders_are_made),
         place_test(folders_can_be_searched_by_who_can_read_the_files),
+        place_test(links_and_files_are_no_folders),
         place_test(a_directory_that_is_removed_meanwhile_is_told),
         place_test(without_proc_it_is_said_what_is_missing),
         place_test(what_root_puts_belongs_to_the_owner),

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,16 +17,20 @@
 /* One component; a link is none of them. Closes `directory` if it is one of ours. */
 static int open_next(int directory, int outer, const char *name, int flags)
 {
-    int fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC), failure = errno;
+    bool is_any = flags & O_PATH; /* a link, too, which is not told by O_DIRECTORY */
+    int fd = openat(directory, name, (is_any ? flags & ~O_DIRECTORY : flags) | O_NOFOLLOW | O_CLOEXEC),
+        failure = errno;
     struct stat status;
 
     if (directory != outer)
         close(directory);
     errno = failure;
-    if (fd < 0 || fstat(fd, &status) < 0 || !S_ISLNK(status.st_mode))
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return fd;
+    if (!S_ISLNK(status.st_mode) && (S_ISDIR(status.st_mode) || !(flags & O_DIRECTORY)))
         return fd;
     close(fd);
-    errno = ELOOP;
+    errno = S_ISLNK(status.st_mode) ? ELOOP : ENOTDIR;
     return -1;
 }
 
