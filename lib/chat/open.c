@@ -43,12 +43,14 @@ static int say_directory(const char *path, struct error *error)
 }
 
 /* Opens it anew by the call on which everything here rests. */
-static int need_openat2(int directory, struct error *error)
+static int need_openat2(int directory, const char *path, struct error *error)
 {
     auto_close int fd = open_beneath(directory, ".", O_PATH | O_DIRECTORY);
 
     if (fd >= 0)
         return 0;
+    if (errno != ENOSYS && errno != EPERM) /* EPERM: a seccomp profile */
+        return say_directory(path, error);
     error_set(error, CHAT_UNSUPPORTED, "openat2(2): %s", strerror(errno));
     return error_hint(error, "use Linux 5.6 or newer, and a seccomp profile that allows openat2");
 }
@@ -79,7 +81,7 @@ int chat_open(struct chat *chat, const char *path, struct error *error)
     chat->device = status.st_dev;
     chat->inode = status.st_ino;
     chat->is_owner = geteuid() == status.st_uid;
-    return need_openat2(chat->directory, error);
+    return need_openat2(chat->directory, path, error);
 }
 
 void chat_close(const struct chat *chat)

@@ -314,6 +314,25 @@ static void without_openat2_nothing_is_done(void **state)
     assert_refused(chat_open(&chat, "chat", &why), CHAT_UNSUPPORTED);
 }
 
+static void open_what_cannot_be_searched(const void *context)
+{
+    struct chat chat;
+
+    (void)context;
+    must(setresuid(STRANGER, STRANGER, STRANGER) == 0);
+    must_refuse(chat_open(&chat, "chat", &why), CHAT_DIRECTORY);
+    chat_close(&chat);
+}
+
+static void a_directory_that_this_user_may_not_enter_is_told(void **state)
+{
+    (void)state;
+    need(geteuid() == 0, "root, who can be another user");
+    in_child(open_what_cannot_be_searched, NULL);
+    assert_int_equal(chmod("chat", 0744), 0);
+    in_child(open_what_cannot_be_searched, NULL);
+}
+
 /* ---- What is opened ---- */
 
 static int open_and_close(const struct chat *chat, const char *name)
@@ -831,6 +850,7 @@ int main(void)
         cmocka_unit_test(the_limit_is_a_whole_number_from_1_up),
         place_test(the_directory_is_one_and_no_link),
         place_test(without_openat2_nothing_is_done),
+        place_test(a_directory_that_this_user_may_not_enter_is_told),
         place_test(only_regular_files_with_one_name_are_opened),
         place_test(devices_are_not_opened),
         place_test(a_file_with_a_lease_is_not_waited_for),
