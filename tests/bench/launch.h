@@ -13,7 +13,12 @@ struct command {
     size_t argument_count, capacity;
     bool is_peer;  /* slow: it does not take part in every round */
     bool is_quiet; /* what it says goes to /dev/null */
-    double *times; /* microseconds, one a round */
+    const char *input, *output,
+        *variable; /* of its own: files in the place of its streams, NAME=VALUE; NULL: none */
+    void (*prepare)(
+        const struct command
+            *command); /* before each time it is started, outside of what is timed; NULL: nothing */
+    double *times;     /* microseconds, one a round */
     size_t time_count;
     double median;
     long peak; /* KiB of the launcher, before it becomes the program; 0: not measured */
@@ -59,5 +64,8 @@ void free_scene(struct scene *scene);
 
 /* The most memory, in KiB, that the command held before it became the program: read at its own execve(2). 0: it cannot be told. */
 long measure_peak(const struct command *command);
+
+/* Likewise, until its end, of a command that starts nothing else. */
+long measure_peak_to_end(const struct command *command);
 
 #endif

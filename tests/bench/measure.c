@@ -62,14 +62,19 @@ static double microseconds(void)
 /* posix_spawn(3) shares the parent's memory until execution, as vfork(2) does: the cost is the command's. */
 static pid_t start(const struct command *command, bool is_quiet)
 {
-    static char *no_environment[] = {NULL};
+    char *environment[] = {(char *)command->variable, NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;
 
     posix_spawn_file_actions_init(&actions);
     for (int fd = STDOUT_FILENO; is_quiet && fd <= STDERR_FILENO; fd++)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
-    errno = posix_spawn(&child, command->arguments[0], &actions, NULL, command->arguments, no_environment);
+    if (command->input)
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, command->input, O_RDONLY, 0);
+    if (command->output)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, command->output,
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    errno = posix_spawn(&child, command->arguments[0], &actions, NULL, command->arguments, environment);
     if (errno)
         err(1, "%s", command->arguments[0]);
     posix_spawn_file_actions_destroy(&actions);
@@ -98,8 +103,11 @@ static int compare_times(const void *a, const void *b)
 
 static void take_time(struct command *command, bool counts)
 {
-    double time = run_once(command, command->is_quiet);
+    double time;
 
+    if (command->prepare)
+        command->prepare(command);
+    time = run_once(command, command->is_quiet);
     if (time < 0 && command->is_quiet)
         run_once(command, false); /* let it say why */
     if (time < 0)

@@ -4,6 +4,7 @@
  */
 #include "launch.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,4 +79,49 @@ long measure_peak(const struct command *command)
         ptrace(PTRACE_SYSCALL, child, NULL, NULL);
     }
     return peak;
+}
+
+/* ---- To the end ---- */
+
+static void redirect(int fd, const char *name, int flags)
+{
+    int opened = name ? open(name, flags | O_CLOEXEC, 0600) : -1;
+
+    if (opened >= 0)
+        dup2(opened, fd);
+}
+
+static pid_t start_redirected(const struct command *command)
+{
+    char *environment[] = {(char *)command->variable, NULL};
+    pid_t child = fork();
+
+    if (child)
+        return child;
+    redirect(STDIN_FILENO, command->input, O_RDONLY);
+    redirect(STDOUT_FILENO, command->output ? command->output : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC);
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    execve(command->arguments[0], command->arguments, environment);
+    _exit(127);
+}
+
+long measure_peak_to_end(const struct command *command)
+{
+    pid_t child;
+    int status;
+    long peak = 0;
+
+    if (command->prepare)
+        command->prepare(command);
+    child = start_redirected(command);
+    if (child < 0)
+        return 0;
+    /* the first stop is after its execve(2), the next before its memory is released */
+    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+        ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACEEXIT);
+        if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
+            peak = read_peak(child);
+        ptrace(PTRACE_CONT, child, NULL, NULL);
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? peak : 0;
 }
