@@ -77,7 +77,7 @@ static void make_sources(const struct bench *bench)
         size_t folder = i / A_FOLDER;
 
         snprintf(path, sizeof path, "%s/%04zu", small, folder / FOLDERS);
-        if (i % (A_FOLDER * FOLDERS) == 0)
+        if (folder % FOLDERS == 0 && i % A_FOLDER == 0)
             make_folder(path);
         snprintf(path, sizeof path, "%s/%04zu/%04zu", small, folder / FOLDERS, folder);
         if (i % A_FOLDER == 0)

@@ -41,8 +41,8 @@ static const char *const good_names[] = {
     "😀",
     "👩\u200d👩\u200d👧",
     "שלום",
-    "\u202etxt.exe",
-    "\u2066a",
+    "\u202etxt.exe\u202c",
+    "\u2066a\u2069",
     " ",
     "  ",
     " a",
@@ -568,7 +568,7 @@ static int send_to(int out, const struct chat_watch *watch)
 
 static void a_file_is_sent_to_a_file(void **state)
 {
-    static const size_t sizes[] = {0, 1, 4096, PART_OF_A_COPY, 2 * PART_OF_A_COPY + 1};
+    static const size_t sizes[] = {0, 1, 4096, PART_OF_A_COPY, 2L * PART_OF_A_COPY + 1};
 
     (void)state;
     for (size_t i = 0; i < array_size(sizes); i++) {
@@ -764,11 +764,11 @@ static void a_file_that_changes_while_it_is_sent_is_told(void **state)
         const struct chat_watch watch = {change_while_sent, &change};
         auto_close int out = open("out", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-        write_pattern("chat/a", 2 * PART_OF_A_COPY);
+        write_pattern("chat/a", 2L * PART_OF_A_COPY);
         usleep(20000);
         assert_refused(send_to(out, &watch), CHAT_CHANGED);
         assert_int_equal(fstat(out, &status), 0);
-        assert_true(status.st_size <= 2 * PART_OF_A_COPY); /* what grew is not sent */
+        assert_true(status.st_size <= 2L * PART_OF_A_COPY); /* what grew is not sent */
     }
 }
 

@@ -159,7 +159,7 @@ static void remove_below(int parent, const char *name)
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             remove_below(fd, entry->d_name);
     if (stream)
         closedir(stream);
@@ -267,14 +267,14 @@ static int compare_names(const void *a, const void *b)
 
 void assert_names(const char *directory, const char *expected)
 {
-    char *names[256], all[4096] = "";
+    char *names[256] = {NULL}, all[4096] = "";
     DIR *stream = opendir(directory);
     size_t count = 0;
 
     assert_non_null(stream);
     for (struct dirent *entry; (entry = readdir(stream));) {
         assert_true(count < array_size(names));
-        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             names[count++] = strdup(entry->d_name);
     }
     closedir(stream);

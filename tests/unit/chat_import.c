@@ -523,7 +523,7 @@ static void a_source_that_grows_while_it_is_copied_is_skipped(void **state)
     struct watched watched = {.grows = "a"};
 
     (void)state;
-    write_pattern("a", 2 * PART_OF_A_COPY);
+    write_pattern("a", 2L * PART_OF_A_COPY);
     write_text("b", "x");
     import_watched(&watched, sources("a", "b"));
     assert_string_equal(report.text, "skipped a a changed\ncopied b b\n");

@@ -65,7 +65,7 @@ static int receive(int in, const struct chat_watch *watch)
 
 static void a_file_is_received_up_to_the_limit(void **state)
 {
-    static const size_t sizes[] = {0, 1, 4097, MOST - 1, MOST, MOST + 1, 3 * MOST};
+    static const size_t sizes[] = {0, 1, 4097, MOST - 1, MOST, MOST + 1, 3L * MOST};
 
     (void)state;
     for (size_t i = 0; i < array_size(sizes); i++) {
@@ -266,17 +266,18 @@ static int put_pattern(struct chat *chat, int in)
     return result;
 }
 
+static char too_many[256 * 1024];
+
 static void fill_up(const char *path)
 {
     auto_close int in = open(path, O_RDONLY | O_CLOEXEC);
-    static char bytes[256 * 1024];
     struct chat chat;
     struct chat_upload upload;
 
     must(chat_open(&chat, "chat", &why) == 0);
     must_refuse(put_pattern(&chat, in), CHAT_NO_SPACE);
     must(chat_begin(&chat, "a", &upload, &why) == 0);
-    must_refuse(chat_append(&upload, bytes, sizeof bytes, &why), CHAT_NO_SPACE);
+    must_refuse(chat_append(&upload, too_many, sizeof too_many, &why), CHAT_NO_SPACE);
     chat_abandon(&upload);
     chat_close(&chat);
 }
@@ -294,13 +295,13 @@ static void fill_file_system(const void *context)
 static void a_full_file_system_leaves_the_old_file(void **state)
 {
     (void)state;
-    write_pattern("large", 256 * 1024);
+    write_pattern("large", sizeof too_many);
     with_own_mounts(fill_file_system);
 }
 
 static void reach_limit(const void *context)
 {
-    const struct rlimit small = {64 * 1024, 64 * 1024};
+    const struct rlimit small = {65536, 65536};
 
     (void)context;
     must(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && setrlimit(RLIMIT_FSIZE, &small) == 0);
@@ -310,7 +311,7 @@ static void reach_limit(const void *context)
 static void the_limit_on_the_size_of_files_leaves_the_old_one(void **state)
 {
     (void)state;
-    write_pattern("large", 256 * 1024);
+    write_pattern("large", sizeof too_many);
     write_text("chat/a", "old");
     in_child(reach_limit, NULL);
     assert_text("chat/a", "old");

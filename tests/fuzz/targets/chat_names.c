@@ -197,7 +197,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     at = 1 + roll(&seed, (unsigned)size);
     for (size_t i = 0; i < times && size + length <= most; i++) {
         memmove(data + at + length, data + at, size - at);
-        memcpy(data + at, piece, length);
+        for (size_t j = 0; j < length; j++)
+            data[at + j] = (uint8_t)piece[j];
         size += length;
     }
     return size;
