@@ -15,7 +15,7 @@ void say_error(const struct options *options, const struct error *error)
     json_t *document, *members;
 
     if (!options->is_json) {
-        command_say(&chat_files_table, error);
+        command_say(&chat_files_table, error, chat_refusal(error->code)->name);
         return;
     }
     document = json_object();

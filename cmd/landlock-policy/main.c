@@ -33,7 +33,7 @@ static int say(const struct options *options, const struct error *error)
 {
     const struct command_subcommand *subcommand = options->line.subcommand;
 
-    command_say(&landlock_policy_table, error);
+    command_say(&landlock_policy_table, error, NULL);
     return subcommand && subcommand->bit == TRACE ? launch_reason(error->code)->exit_status : FAILED;
 }
 

@@ -16,14 +16,11 @@ static int take(void *context, int id, const char *shown, char *argument, struct
     return command_usage(&service_token_table, TOKEN_USAGE, shown, "unknown option", error);
 }
 
-/* "service-token: WHAT: WHY [code]", and the hint. */
-static int say(struct error *error)
+static int say(const struct error *error)
 {
     const struct token_refusal_row *row = token_refusal(error->code);
-    size_t length = strlen(error->message);
 
-    snprintf(error->message + length, sizeof error->message - length, " [%s]", row->name);
-    command_say(&service_token_table, error);
+    command_say(&service_token_table, error, row->name);
     return row->exit_status;
 }
 

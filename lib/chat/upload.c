@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 
 /* What an upload is called where it needs a name. A control character begins it, so that no file of a user's is called so. */
 static const char temporary_prefix[] = "\001upload.";
@@ -47,12 +46,13 @@ static int sweep(struct chat *chat, struct error *error)
 
 static int choose_name(struct chat_upload *upload)
 {
-    uint64_t number;
+    enum { DIGITS = 16 };
 
-    if (getrandom(&number, sizeof number, 0) != sizeof number)
-        return -1;
-    snprintf(upload->temporary, sizeof upload->temporary, "%s%016jx", temporary_prefix, (uintmax_t)number);
-    return 0;
+    strcpy(upload->temporary, temporary_prefix);
+    if (random_digits(upload->temporary + sizeof temporary_prefix - 1, DIGITS) == 0)
+        return 0;
+    upload->temporary[0] = '\0';
+    return -1;
 }
 
 /* Between its making and its locking another upload may have taken it for one that was left. */

@@ -121,8 +121,8 @@ int command_take_format(const struct command_table *table, int code, const char 
  * closed. To be called before anything opens a descriptor. */
 int command_need_output(int code, struct error *error);
 
-/* Says an error on standard error, and its hint. */
-void command_say(const struct command_table *table, const struct error *error);
+/* Says an error on standard error, with the name of its code (NULL: without), and its hint. */
+void command_say(const struct command_table *table, const struct error *error, const char *code);
 
 /* The help of a subcommand; NULL: of the whole command. */
 void command_print_help(FILE *out, const struct command_table *table,

@@ -119,12 +119,13 @@ int command_need_output(int code, struct error *error)
     return error_set(error, code, "standard output: %s", strerror(errno));
 }
 
-void command_say(const struct command_table *table, const struct error *error)
+void command_say(const struct command_table *table, const struct error *error, const char *code)
 {
+    auto_free char *coded = code ? text_of("%s [%s]", error->message, code) : NULL;
     char prefix[64];
 
     snprintf(prefix, sizeof prefix, "%s: ", table->name);
-    text_write_line(STDERR_FILENO, prefix, error->message);
+    text_write_line(STDERR_FILENO, prefix, coded ? coded : error->message);
     if (!error->hint[0])
         return;
     snprintf(prefix, sizeof prefix, "%s: hint: ", table->name);

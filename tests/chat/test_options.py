@@ -79,7 +79,7 @@ class Options(ChatTest):
             error = json.loads(answer.err)["error"]
             self.assertEqual(set(error), {"code", "message", "hint"})
             self.assertEqual(answer.err.count("\n"), 1)
-            self.assertEqual(text.err, "".join(f"chat-files: {line}\n" for line in (error["message"], error["hint"] and f"hint: {error['hint']}") if line))
+            self.assertEqual(text.err, "".join(f"chat-files: {line}\n" for line in (f"{error['message']} [{error['code']}]", error["hint"] and f"hint: {error['hint']}") if line))
 
     def test_names_cannot_forge_a_line(self):
         for name in (b"x\ny", b"\x1b[31m", "\u202e".encode(), b"\xff", "\u2028".encode(), b"\r"):
