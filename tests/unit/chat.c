@@ -744,7 +744,20 @@ static void a_file_that_was_written_to_since_is_told(void **state)
     assert_text("out", "content");
 }
 
-/* Another function of the same file: after the first part. */
+static void a_file_with_more_in_it_than_its_size_says_is_told(void **state)
+{
+    auto_chat struct chat chat;
+    struct chat_file file;
+    auto_close int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_done(chat_open(&chat, "/proc/sys/kernel", &why));
+    assert_done(chat_open_file(&chat, "ostype", &file, &why));
+    assert_refused(chat_send(&file, "ostype", null, NULL, &why), CHAT_CHANGED);
+    close(file.fd);
+}
+
+/* After the first part. */
 static void change_while_sent(void *context, uint64_t bytes)
 {
     void (*const *change)(void) = context;
@@ -865,6 +878,7 @@ int main(void)
         place_test(a_file_is_sent_to_slow_readers),
         place_test(an_output_that_fails_is_told),
         place_test(a_file_that_was_written_to_since_is_told),
+        place_test(a_file_with_more_in_it_than_its_size_says_is_told),
         place_test(a_file_that_changes_while_it_is_sent_is_told),
         place_test(memory_that_runs_out_is_told),
     };
