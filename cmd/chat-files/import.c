@@ -3,7 +3,6 @@
 #include <string.h>
 
 struct report {
-    const struct options *options;
     struct progress progress;
     json_t *files; /* NULL: text */
 };
@@ -63,10 +62,19 @@ static void tell(void *context, const struct chat_imported *file)
     print_file(file);
 }
 
+static int tell_end(struct report *report, const struct chat_import *import, struct error *error)
+{
+    progress_clear(&report->progress);
+    if (report->files)
+        return put_report(import, report->files, error);
+    printf("%zu copied, %zu replaced, %zu skipped\n", import->copied, import->replaced, import->skipped);
+    return 0;
+}
+
 int import(const struct options *options, struct error *error)
 {
     auto_chat struct chat chat = {.directory = -1};
-    struct report report = {.options = options, .files = options->is_json ? json_array() : NULL};
+    struct report report = {0};
     struct chat_import import = {.tell = tell, .context = &report};
     char *const *operands = options->line.operands;
 
@@ -76,12 +84,10 @@ int import(const struct options *options, struct error *error)
     chat.mode = options->mode;
     progress_start(&report.progress, options->line.subcommand->name, 0);
     import.watch = report.progress.watch;
-    if (chat_import(&chat, operands + 1, options->line.operand_count - 1, &import, error) < 0)
+    report.files = options->is_json ? json_array() : NULL;
+    if (chat_import(&chat, operands + 1, options->line.operand_count - 1, &import, error) < 0) {
+        json_decref(report.files);
         return -1;
-    progress_clear(&report.progress);
-    if (!report.files)
-        printf("%zu copied, %zu replaced, %zu skipped\n", import.copied, import.replaced, import.skipped);
-    else if (put_report(&import, report.files, error) < 0)
-        return -1;
-    return import.is_complete ? 0 : 1;
+    }
+    return tell_end(&report, &import, error) < 0 ? -1 : import.is_complete ? 0 : 1;
 }

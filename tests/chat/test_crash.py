@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import threading
+import unittest
 from collections import Counter
 
 from chat import HELPERS, TEMPORARY, ChatTest
@@ -16,13 +17,13 @@ def without(*what):
     return (HELPERS / "without", ",".join(what))
 
 
+@unittest.skipIf(IS_SANITIZED or IS_COVERED, "sanitizers and counters make calls of their own")
 class Kills(ChatTest):
     """The process is ended before each of its system calls, one run a call."""
 
     @classmethod
     def setUpClass(cls):
         need(os.access(STRACE, os.X_OK), "strace")
-        need(not IS_SANITIZED and not IS_COVERED, "a build without sanitizers and counters, which make calls of their own")
 
     def calls(self, words, **keywords):
         """How often the command makes each call."""
@@ -216,6 +217,7 @@ class Lacking(ChatTest):
             self.assertIn(f"UID {ORDINARY}", answer.err)
             self.assertEqual(self.entries(), [])
 
+    @unittest.skipIf(IS_SANITIZED, "the sanitizers need /proc")
     def test_without_proc(self):
         """A user without CAP_DAC_READ_SEARCH needs it to give a file its name, before Linux 6.10."""
         need_root()
