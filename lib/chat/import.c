@@ -145,7 +145,7 @@ static int check_folder(struct walk *walk, unsigned depth, const struct stat *st
     if (status->st_dev == walk->chat->device && status->st_ino == walk->chat->inode)
         return error_set(&walk->why, CHAT_ITSELF, "%s: it is the chat's directory", walk->source);
     if (depth > CHAT_DEEPEST)
-        return error_set(&walk->why, CHAT_DEPTH, "%s: it is in more than %d folders", walk->source,
+        return error_set(&walk->why, CHAT_DEPTH, "%s: %d folders are within each other already", walk->source,
                          CHAT_DEEPEST);
     return 0;
 }

@@ -17,7 +17,10 @@ int check_regular(const struct stat *status, const char *shown, uint64_t most, s
 /* Sets `error` for errno, as opening, replacing and removing fail. Returns -1. */
 int say_errno(const char *shown, struct error *error);
 
-/* Likewise, that a file, or the folder that it belongs in, is gone. */
+/* Likewise, where the names in the chat's directory cannot be read. */
+int say_unreadable(struct error *error);
+
+/* That a file, or the folder that it belongs in, is gone. */
 int say_removed(const char *shown, struct error *error);
 
 /* Whether what `name` is may be replaced or removed: a file or a link. 0; or -1 and `error`, CHAT_MISSING among others. */

@@ -46,8 +46,7 @@ int chat_list(const struct chat *chat, size_t most, struct chat_listing *listing
     *listing = (struct chat_listing){0};
     if (read_names(chat->directory, most, may_be_served, &names) < 0) {
         if (errno != EOVERFLOW)
-            return error_set(error, CHAT_DIRECTORY, "the chat's directory cannot be read: %s",
-                             strerror(errno));
+            return say_unreadable(error);
         error_set(error, CHAT_TOO_MANY, "the chat has more than %zu files", most);
         return error_hint(error, "remove some of them by hand");
     }

@@ -79,6 +79,12 @@ int say_errno(const char *shown, struct error *error)
     return error_set(error, CHAT_SYSTEM, "%s: %s", shown, strerror(number));
 }
 
+int say_unreadable(struct error *error)
+{
+    return error_set(error, errno == ENOMEM ? CHAT_SYSTEM : CHAT_DIRECTORY,
+                     "the chat's directory cannot be read: %s", strerror(errno));
+}
+
 int say_removed(const char *shown, struct error *error)
 {
     error_set(error, CHAT_CHANGED, "%s: it, or the folder that it belongs in, was removed meanwhile", shown);

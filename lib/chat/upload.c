@@ -8,6 +8,8 @@
 /* What an upload is called where it needs a name. A control character begins it, so that no file of a user's is called so. */
 static const char temporary_prefix[] = "\001upload.";
 
+enum { MOST_SWEPT = 10000 }; /* at once; the code in the chat can call anything so */
+
 /* ---- What other uploads left ---- */
 
 static bool is_temporary(const char *name, unsigned char type)
@@ -34,8 +36,8 @@ static int sweep(struct chat *chat, struct error *error)
 
     if (chat->is_swept)
         return 0;
-    if (read_names(chat->directory, SIZE_MAX, is_temporary, &left) < 0)
-        return error_set(error, CHAT_DIRECTORY, "the chat's directory cannot be read: %s", strerror(errno));
+    if (read_names(chat->directory, MOST_SWEPT, is_temporary, &left) < 0 && errno != EOVERFLOW)
+        return say_unreadable(error);
     for (size_t i = 0; i < left.count; i++)
         remove_left(chat->directory, left.items[i]);
     chat->is_swept = true;
@@ -56,10 +58,20 @@ static int choose_name(struct chat_upload *upload)
 }
 
 /* Between its making and its locking another upload may have taken it for one that was left. */
+static bool lock_named(int fd)
+{
+    struct stat status;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &status) < 0)
+        return false;
+    errno = EAGAIN;
+    return status.st_nlink;
+}
+
 static int open_named(struct chat_upload *upload)
 {
     enum { TRIES = 100 };
-    struct stat status;
+    int failure = EAGAIN;
 
     for (int i = 0; i < TRIES; i++) {
         if (choose_name(upload) < 0)
@@ -70,13 +82,12 @@ static int open_named(struct chat_upload *upload)
             upload->temporary[0] = '\0';
             return -1;
         }
-        if (flock(upload->fd, LOCK_EX | LOCK_NB) == 0 && fstat(upload->fd, &status) == 0 && status.st_nlink)
+        if (lock_named(upload->fd))
             return 0;
-        cleanup_close(&upload->fd);
-        upload->fd = -1;
+        failure = errno;
+        chat_abandon(upload);
     }
-    upload->temporary[0] = '\0';
-    errno = EAGAIN;
+    errno = failure;
     return -1;
 }
 
