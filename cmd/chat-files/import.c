@@ -4,13 +4,14 @@
 
 struct report {
     struct progress progress;
-    json_t *files; /* NULL: text */
+    bool is_json, is_begun;
 };
 
 /* ---- Text ---- */
 
-static void print_file(const struct chat_imported *file)
+static void print_file(struct report *report, const struct chat_imported *file)
 {
+    (void)report;
     printf("%-8s  ", chat_outcome_name(file->outcome));
     if (file->why) {
         text_write_safe(stdout, file->why->message);
@@ -37,15 +38,21 @@ static json_t *file_object(const struct chat_imported *file)
     return object;
 }
 
-static int put_report(const struct chat_import *import, json_t *files, struct error *error)
+/* The document is written as it comes: however many files there are, memory for one is enough. */
+static void put_file(struct report *report, const struct chat_imported *file)
 {
-    json_t *answer = json_object();
+    json_t *object = file_object(file);
 
-    json_set(answer, "files", files);
-    json_set(answer, "copied", json_integer((json_int_t)import->copied));
-    json_set(answer, "replaced", json_integer((json_int_t)import->replaced));
-    json_set(answer, "skipped", json_integer((json_int_t)import->skipped));
-    return put_json(answer, error);
+    fputs(report->is_begun ? ",\n" : "{\"files\": [\n", stdout);
+    report->is_begun = true;
+    json_dumpf(object, stdout, JSON_PRESERVE_ORDER);
+    json_decref(object);
+}
+
+static void put_counts(const struct report *report, const struct chat_import *import)
+{
+    printf("%s],\n\"copied\": %zu, \"replaced\": %zu, \"skipped\": %zu}\n",
+           report->is_begun ? "\n" : "{\"files\": [", import->copied, import->replaced, import->skipped);
 }
 
 /* ---- The import ---- */
@@ -54,27 +61,14 @@ static void tell(void *context, const struct chat_imported *file)
 {
     struct report *report = context;
 
-    if (report->files) {
-        json_add(report->files, file_object(file));
-        return;
-    }
     progress_clear(&report->progress);
-    print_file(file);
-}
-
-static int tell_end(struct report *report, const struct chat_import *import, struct error *error)
-{
-    progress_clear(&report->progress);
-    if (report->files)
-        return put_report(import, report->files, error);
-    printf("%zu copied, %zu replaced, %zu skipped\n", import->copied, import->replaced, import->skipped);
-    return 0;
+    (report->is_json ? put_file : print_file)(report, file);
 }
 
 int import(const struct options *options, struct error *error)
 {
     auto_chat struct chat chat = {.directory = -1};
-    struct report report = {0};
+    struct report report = {.is_json = options->is_json};
     struct chat_import import = {.tell = tell, .context = &report};
     char *const *operands = options->line.operands;
 
@@ -84,10 +78,12 @@ int import(const struct options *options, struct error *error)
     chat.mode = options->mode;
     progress_start(&report.progress, options->line.subcommand->name, 0);
     import.watch = report.progress.watch;
-    report.files = options->is_json ? json_array() : NULL;
-    if (chat_import(&chat, operands + 1, options->line.operand_count - 1, &import, error) < 0) {
-        json_decref(report.files);
+    if (chat_import(&chat, operands + 1, options->line.operand_count - 1, &import, error) < 0)
         return -1;
-    }
-    return tell_end(&report, &import, error) < 0 ? -1 : import.is_complete ? 0 : 1;
+    progress_clear(&report.progress);
+    if (report.is_json)
+        put_counts(&report, &import);
+    else
+        printf("%zu copied, %zu replaced, %zu skipped\n", import.copied, import.replaced, import.skipped);
+    return import.is_complete ? 0 : 1;
 }

@@ -7,7 +7,7 @@
  * nothing is waited for when it is opened (O_NONBLOCK), and what was opened is looked at by its descriptor (fstat(2)).
  *
  * A new file is written without a name (open(2), O_TMPFILE), belongs to the directory's owner and is put in place whole by linkat(2) or
- * rename(2): readers see the old file or the new one. It is not forced to the disk: after a power failure a file may be what the
+ * renameat2(2): readers see the old file or the new one. It is not forced to the disk: after a power failure a file may be what the
  * file system makes of that.
  *
  * Where this process is not the owner of the directory it must be root, or have CAP_CHOWN, CAP_FOWNER, CAP_DAC_OVERRIDE, CAP_SETUID and
@@ -28,7 +28,7 @@
 enum {
     CHAT_MOST_BYTES = 100 * 1024 * 1024, /* of a file */
     CHAT_MOST_IMPORTED = 40,             /* files, where LLM_MAX_ATTACHMENT_FILES does not say */
-    CHAT_MOST_LISTED = 100000,           /* files of a listing */
+    CHAT_MOST_LISTED = 100000,           /* files of a listing, and names that an import meets */
     CHAT_DEEPEST = 100,                  /* folders within each other that import goes down */
     CHAT_MODE = 0600
 };
@@ -96,9 +96,8 @@ struct chat {
     dev_t device;
     ino_t inode;
     uint64_t most_bytes; /* of a file; CHAT_MOST_BYTES, unless it is changed behind chat_open() */
-    mode_t
-        mode; /* of new files; likewise CHAT_MODE. A folder can be searched by those who can read its files */
-    bool is_owner, is_swept, links_by_proc;
+    mode_t mode;         /* of new files; likewise CHAT_MODE. Who can read them can search new folders */
+    bool is_owner, has_list, is_swept, links_by_proc;
 };
 
 #define auto_chat __attribute__((cleanup(chat_close)))
@@ -126,13 +125,13 @@ struct chat_file {
  * Opens what `name` is: a regular file with one link, of at most chat->most_bytes. 0; or -1 and `error`: CHAT_NAME, CHAT_MISSING,
  * CHAT_LINK, CHAT_SPECIAL (a FIFO, socket or device), CHAT_FOLDER, CHAT_HARD_LINK, CHAT_MOUNT (another file is mounted there),
  * CHAT_TOO_LARGE, CHAT_PERMISSION, CHAT_BUSY (another process has a lease on it), CHAT_CHANGED (it was replaced over and over),
- * CHAT_SYSTEM.
+ * CHAT_SYSTEM; then file->fd is -1.
  */
 int chat_open_file(const struct chat *chat, const char *name, struct chat_file *file, struct error *error);
 
 /*
  * Writes the file to a descriptor: as many bytes as it had when it was opened. 0; or -1 and `error`: CHAT_CHANGED where it was written
- * to meanwhile, as its size and time tell (the time to a tick of the kernel: inode_set_ctime_current() in Linux), CHAT_OUTPUT,
+ * to meanwhile, as its size and time tell (the time to a tick of the kernel before Linux 6.13, and not what goes through a mapping), CHAT_OUTPUT,
  * CHAT_INPUT, CHAT_SYSTEM. Part of the file may be written then. `watch`, of which the function may be NULL, is told.
  */
 int chat_send(const struct chat_file *file, const char *name, int out, const struct chat_watch *watch,
@@ -220,8 +219,8 @@ struct chat_import {
  * Copies files and folders in: a file under its name, what is in a folder under its path below it. In the order given, folders sorted
  * by the bytes of their names; of two with the same path the later stays. Sources are taken for as hostile as the chat: nothing in them is
  * followed or waited for, and they are not left into another mount; only what leads to a source is the caller's. What cannot be copied
- * is skipped, with any of the codes, CHAT_LIMIT, CHAT_DEPTH (a folder in CHAT_DEEPEST others) and CHAT_ITSELF (the chat's directory)
- * among them. 0; or -1 and `error`: CHAT_SYSTEM, memory ran out before anything was done.
+ * is skipped, with any of the codes, CHAT_LIMIT, CHAT_DEPTH (a folder in CHAT_DEEPEST others), CHAT_TOO_MANY (a folder with more names than
+ * may still be met) and CHAT_ITSELF (the chat's directory) among them. 0; or -1 and `error`: CHAT_SYSTEM, memory ran out before anything was done.
  */
 int chat_import(struct chat *chat, char *const *sources, size_t count, struct chat_import *import,
                 struct error *error);

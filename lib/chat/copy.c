@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/sendfile.h>
 
 enum {
     PART = 4 * 1024 * 1024, /* bytes a call of the kernel's ways: progress is told between them */
@@ -19,27 +18,22 @@ static ssize_t move_range(int in, int out, size_t size)
     return copy_file_range(in, NULL, out, NULL, size, 0);
 }
 
-static ssize_t move_file(int in, int out, size_t size)
-{
-    return sendfile(out, in, NULL, size);
-}
-
 static ssize_t move_pipe(int in, int out, size_t size)
 {
     return splice(in, NULL, out, NULL, size, SPLICE_F_MOVE);
 }
 
-static move_part *way_for(int in, int out)
+/* Into a file alone: in a pipe or a socket the kernel would put the pages of the file itself, which whoever writes to it changes until
+ * they are read. */
+static move_part *way_for(const struct copy *copy)
 {
     struct stat from, to;
 
-    if (fstat(in, &from) < 0 || fstat(out, &to) < 0)
-        return NULL;
-    if (S_ISREG(from.st_mode) && S_ISREG(to.st_mode))
+    if (copy->is_between_files)
         return move_range;
-    if (S_ISFIFO(from.st_mode) || S_ISFIFO(to.st_mode))
-        return move_pipe;
-    return S_ISREG(from.st_mode) ? move_file : NULL;
+    if (fstat(copy->in, &from) < 0 || fstat(copy->out, &to) < 0 || !S_ISREG(to.st_mode))
+        return NULL;
+    return S_ISREG(from.st_mode) ? move_range : S_ISFIFO(from.st_mode) ? move_pipe : NULL;
 }
 
 /* ---- A buffer of ours ---- */
@@ -115,7 +109,7 @@ static void tell(const struct copy *copy, uint64_t copied)
 int copy_bytes(const struct copy *copy, uint64_t most, uint64_t *copied, struct error *error)
 {
     auto_free char *buffer = NULL;
-    move_part *way = way_for(copy->in, copy->out);
+    move_part *way = way_for(copy);
 
     *copied = 0;
     while (*copied < most) {

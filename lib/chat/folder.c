@@ -24,9 +24,10 @@ static void become_again(const struct identity *identity)
     setfsgid(identity->group);
 }
 
-static bool is_user(uid_t user)
+static bool is_now(const struct identity *identity)
 {
-    return (uid_t)setfsuid((uid_t)-1) == user; /* setfsuid(2) tells a failure so */
+    return (uid_t)setfsuid((uid_t)-1) == identity->user &&
+           (gid_t)setfsgid((gid_t)-1) == identity->group; /* setfsuid(2) tells a failure so */
 }
 
 static int make_as_owner(const struct chat *chat, int parent, const char *name)
@@ -38,7 +39,7 @@ static int make_as_owner(const struct chat *chat, int parent, const char *name)
     if (chat->is_owner)
         return mkdirat(parent, name, mode);
     become(&owner);
-    if (is_user(owner.user)) {
+    if (is_now(&owner)) {
         result = mkdirat(parent, name, mode);
         failure = errno;
     }

@@ -18,6 +18,7 @@ struct walk {
     char source[3 * PATH_MAX]; /* where the walk is, as it is shown */
     char path[2 * PATH_MAX];   /* and where that comes to be in the chat */
     uint64_t bytes;            /* of the files that were copied */
+    size_t left;               /* so many names may still be met */
     struct error why;          /* what is skipped now */
 };
 
@@ -96,6 +97,7 @@ static int copy_into(struct walk *walk, struct folder *folder, const struct chat
                         .out_shown = walk->path,
                         .in_code = CHAT_INPUT,
                         .out_code = CHAT_SYSTEM,
+                        .is_between_files = true,
                         .before = walk->bytes,
                         .watch = &walk->import->watch};
 
@@ -168,19 +170,17 @@ static void import_opened(struct walk *walk, struct folder *parent, const struct
 
 static void import_name(struct walk *walk, struct folder *folder, const char *name)
 {
-    auto_close int fd = -1;
-    struct chat_file file;
+    struct chat_file file = {.fd = -1};
 
     if (chat_check_path(walk->path, &walk->why) < 0) {
         skip(walk);
         return;
     }
-    fd = open_beneath(folder->source, name, O_RDONLY);
-    file.fd = fd;
-    if (fd < 0 || fstat(fd, &file.status) < 0)
+    if (open_counted(folder->source, name, false, &file) < 0)
         skip_for_errno(walk);
     else
         import_opened(walk, folder, &file);
+    cleanup_close(&file.fd);
 }
 
 /* Returns the length before. A name that does not fit makes a path that is too long, which is seen. */
@@ -196,10 +196,11 @@ static void import_folder(struct walk *walk, struct folder *folder)
 {
     auto_names struct names names = {0};
 
-    if (read_names(folder->source, SIZE_MAX, NULL, &names) < 0) {
+    if (read_names(folder->source, walk->left, NULL, &names) < 0) {
         skip_for_errno(walk);
         return;
     }
+    walk->left -= names.count;
     for (size_t i = 0; i < names.count; i++) {
         size_t source = append(walk->source, sizeof walk->source, names.items[i]);
         size_t path = append(walk->path, sizeof walk->path, names.items[i]);
@@ -212,38 +213,51 @@ static void import_folder(struct walk *walk, struct folder *folder)
 
 /* ---- A source ---- */
 
-static const char *last_component(const char *path)
+static const char *name_in_source(const char *source)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(source, '/');
 
-    return slash ? slash + 1 : path;
+    return slash ? slash + 1 : source;
+}
+
+/* A folder by whatever name; a file by its name in the folder that it is in. */
+static int open_source(const char *source, struct chat_file *file)
+{
+    const char *name = name_in_source(source);
+    auto_free char *folder = text_of("%.*s.", (int)(name - source), source);
+    auto_close int parent = folder ? openat(AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    file->fd = -1;
+    if (parent < 0)
+        return -1;
+    if (*name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+        return open_counted(parent, name, true, file);
+    file->fd = openat(AT_FDCWD, source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return file->fd < 0 ? -1 : fstat(file->fd, &file->status);
 }
 
 static void import_source(struct walk *walk, const char *source)
 {
     struct folder top = {.source = -1, .target = -1};
-    auto_close int fd = -1;
-    struct chat_file file;
-    size_t length = strlen(source);
+    struct chat_file file = {.fd = -1};
+    size_t length = length_of_link(source);
 
-    while (length > 1 && source[length - 1] == '/') /* a slash at the end would have a link followed */
-        length--;
     snprintf(walk->source, PATH_MAX, "%.*s", length < PATH_MAX ? (int)length : PATH_MAX, source);
     walk->path[0] = '\0';
-    errno = ENAMETOOLONG;
-    if (length < PATH_MAX)
-        fd = openat(AT_FDCWD, walk->source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    file.fd = fd;
-    if (fd < 0 || fstat(fd, &file.status) < 0) {
-        skip_for_errno(walk);
-        return;
-    }
-    if (!S_ISDIR(file.status.st_mode))
-        strcpy(walk->path, last_component(walk->source));
-    if (walk->path[0] && chat_check_name(walk->path, &walk->why) < 0)
+    if (length >= PATH_MAX || !length) {
+        error_set(&walk->why, CHAT_NAME, "%s: a source's name is empty, or too long", walk->source);
         skip(walk);
-    else
-        import_opened(walk, &top, &file);
+    } else if (open_source(walk->source, &file) < 0) {
+        skip_for_errno(walk);
+    } else {
+        if (!S_ISDIR(file.status.st_mode))
+            strcpy(walk->path, name_in_source(walk->source));
+        if (walk->path[0] && chat_check_name(walk->path, &walk->why) < 0)
+            skip(walk);
+        else
+            import_opened(walk, &top, &file);
+    }
+    cleanup_close(&file.fd);
 }
 
 int chat_import(struct chat *chat, char *const *sources, size_t count, struct chat_import *import,
@@ -256,6 +270,7 @@ int chat_import(struct chat *chat, char *const *sources, size_t count, struct ch
     walk->chat = chat;
     walk->import = import;
     walk->bytes = 0;
+    walk->left = CHAT_MOST_LISTED;
     import->copied = import->replaced = import->skipped = 0;
     import->is_complete = true;
     for (size_t i = 0; i < count; i++)

@@ -7,15 +7,22 @@
 /* Opens `path` below `directory` without following or waiting for anything, and without leaving the mount. -1: errno. */
 int open_beneath(int directory, const char *path, uint64_t flags);
 
-/* Opens a regular file as chat_open_file() says; `shown` is its name in messages. */
-int open_regular(int directory, const char *name, const char *shown, uint64_t most, struct chat_file *file,
-                 struct error *error);
+/* How much of a path names what may be a link: without slashes and dots at its end, which would have it followed. */
+size_t length_of_link(const char *path);
+
+/* Opens a file or a folder of a directory; of a file, one link is in the status only if that is its name here. -1: errno, among them ENXIO for
+ * what is neither and no link, ESTALE where it is replaced over and over.
+ * `may_be_mount`: whatever is mounted there. */
+int open_counted(int directory, const char *name, bool may_be_mount, struct chat_file *file);
 
 /* Whether what was opened is such a file. 0, or -1 and `error`. */
 int check_regular(const struct stat *status, const char *shown, uint64_t most, struct error *error);
 
 /* Sets `error` for errno, as opening, replacing and removing fail. Returns -1. */
 int say_errno(const char *shown, struct error *error);
+
+/* Likewise, for what is no file. */
+int say_kind(mode_t mode, const char *shown, struct error *error);
 
 /* Likewise, where the names in the chat's directory cannot be read. */
 int say_unreadable(struct error *error);
@@ -46,6 +53,7 @@ struct copy {
     int in, out;
     const char *in_shown, *out_shown;
     int in_code, out_code;          /* of errors; CHAT_SYSTEM: what errno means in a chat */
+    bool is_between_files;          /* as is known */
     uint64_t before;                /* bytes of others that the watch is told, too */
     const struct chat_watch *watch; /* NULL: none */
 };

@@ -5,12 +5,13 @@
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 
-int open_beneath(int directory, const char *path, uint64_t flags)
+static const uint64_t below = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+
+static int open_resolved(int directory, const char *path, uint64_t flags, uint64_t resolve)
 {
-    struct open_how how = {.flags = flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
-                                      RESOLVE_NO_XDEV};
+    struct open_how how = {.flags = flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, .resolve = resolve};
     long fd;
 
     if (flags & O_PATH)
@@ -19,6 +20,11 @@ int open_beneath(int directory, const char *path, uint64_t flags)
         fd = syscall(SYS_openat2, directory, path, &how, sizeof how);
     } while (fd < 0 && errno == EINTR);
     return (int)fd;
+}
+
+int open_beneath(int directory, const char *path, uint64_t flags)
+{
+    return open_resolved(directory, path, flags, below | RESOLVE_NO_XDEV);
 }
 
 /* ---- The directory ---- */
@@ -55,19 +61,19 @@ static int need_openat2(int directory, const char *path, struct error *error)
     return error_hint(error, "use Linux 5.6 or newer, and a seccomp profile that allows openat2");
 }
 
-/* A slash at the end would have the last component followed. */
-static char *without_slashes(const char *path)
+size_t length_of_link(const char *path)
 {
     size_t length = strlen(path);
 
-    while (length > 1 && path[length - 1] == '/')
+    while (length > 1 &&
+           (path[length - 1] == '/' || (length > 2 && path[length - 2] == '/' && path[length - 1] == '.')))
         length--;
-    return strndup(path, length);
+    return length;
 }
 
 int chat_open(struct chat *chat, const char *path, struct error *error)
 {
-    auto_free char *plain = without_slashes(path);
+    auto_free char *plain = strndup(path, length_of_link(path));
     struct stat status;
 
     *chat = (struct chat){.directory = -1, .most_bytes = CHAT_MOST_BYTES, .mode = CHAT_MODE};
@@ -81,6 +87,7 @@ int chat_open(struct chat *chat, const char *path, struct error *error)
     chat->device = status.st_dev;
     chat->inode = status.st_ino;
     chat->is_owner = geteuid() == status.st_uid;
+    chat->has_list = fgetxattr(chat->directory, "system.posix_acl_default", NULL, 0) >= 0;
     return need_openat2(chat->directory, path, error);
 }
 
@@ -91,12 +98,75 @@ void chat_close(const struct chat *chat)
 
 /* ---- A file ---- */
 
+/* Comes back when nobody is unlinking in the directory any more: its lock is taken, and nothing is done. */
+static void wait_for_unlinks(int directory, const char *name)
+{
+    enum { SOME = 512 };
+    char names[SOME];
+
+    if (renameat2(directory, name, directory, name, RENAME_NOREPLACE) == 0 || errno == EEXIST ||
+        errno == ENOENT)
+        return;
+    lseek(directory, 0, SEEK_SET); /* on a read-only mount, by reading */
+    syscall(SYS_getdents64, directory, names, sizeof names);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_nlink == b->st_nlink &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/*
+ * Whether the links of an open file were counted while the name was one of them. Of a file with another name outside, one link is left
+ * when its name here is unlinked, and for a moment before that name is gone: vfs_unlink() in Linux. Each link and unlink changes the
+ * ctime, before Linux 6.13 to a tick: so it is compared with what was there before and, when all unlinks are done, after.
+ */
+static bool is_counted(int directory, const char *name, const struct stat *before, const struct stat *status)
+{
+    struct stat after;
+
+    if (!status->st_nlink || !is_same(before, status))
+        return false;
+    wait_for_unlinks(directory, name);
+    return fstatat(directory, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && is_same(status, &after);
+}
+
+/* Opening a device may do something, and a FIFO wakes its writer: neither is opened. */
+static bool is_special(mode_t mode)
+{
+    return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
+}
+
+int open_counted(int directory, const char *name, bool may_be_mount, struct chat_file *file)
+{
+    enum { TRIES = 100 };
+    uint64_t resolve = may_be_mount ? below : below | RESOLVE_NO_XDEV;
+    struct stat before;
+
+    for (int i = 0; i < TRIES; i++) {
+        file->fd = -1;
+        if (fstatat(directory, name, &before, AT_SYMLINK_NOFOLLOW) < 0)
+            return -1;
+        errno = ENXIO;
+        if (!is_special(before.st_mode))
+            file->fd = open_resolved(directory, name, O_RDONLY, resolve);
+        if (file->fd < 0)
+            return -1;
+        if (fstat(file->fd, &file->status) == 0 &&
+            (!S_ISREG(file->status.st_mode) || is_counted(directory, name, &before, &file->status)))
+            return 0;
+        cleanup_close(&file->fd);
+    }
+    file->fd = -1;
+    errno = ESTALE;
+    return -1;
+}
+
 int check_regular(const struct stat *status, const char *shown, uint64_t most, struct error *error)
 {
-    if (S_ISDIR(status->st_mode))
-        return error_set(error, CHAT_FOLDER, "%s: it is a folder", shown);
     if (!S_ISREG(status->st_mode))
-        return error_set(error, CHAT_SPECIAL, "%s: it is a FIFO, a socket or a device", shown);
+        return say_kind(status->st_mode, shown, error);
     if (status->st_nlink > 1) {
         error_set(error, CHAT_HARD_LINK, "%s: it has %ju names, of which others may be outside", shown,
                   (uintmax_t)status->st_nlink);
@@ -110,32 +180,18 @@ int check_regular(const struct stat *status, const char *shown, uint64_t most, s
     return 0;
 }
 
-int open_regular(int directory, const char *name, const char *shown, uint64_t most, struct chat_file *file,
-                 struct error *error)
-{
-    enum { TRIES = 100 };
-
-    for (int i = 0; i < TRIES; i++) {
-        file->fd = open_beneath(directory, name, O_RDONLY);
-        if (file->fd < 0)
-            return say_errno(shown, error);
-        if (fstat(file->fd, &file->status) < 0)
-            return say_errno(shown, error);
-        if (file->status.st_nlink)
-            return check_regular(&file->status, shown, most, error);
-        cleanup_close(&file->fd); /* it was replaced since: its other names could not be told */
-        file->fd = -1;
-    }
-    error_set(error, CHAT_CHANGED, "%s: it is replaced all the time", shown);
-    return error_hint(error, "try again when nothing runs in this chat");
-}
-
 int chat_open_file(const struct chat *chat, const char *name, struct chat_file *file, struct error *error)
 {
     file->fd = -1;
     if (chat_check_name(name, error) < 0)
         return -1;
-    return open_regular(chat->directory, name, name, chat->most_bytes, file, error);
+    if (open_counted(chat->directory, name, false, file) < 0)
+        return say_errno(name, error);
+    if (check_regular(&file->status, name, chat->most_bytes, error) == 0)
+        return 0;
+    cleanup_close(&file->fd);
+    file->fd = -1;
+    return -1;
 }
 
 /* ---- What may be replaced or removed ---- */
@@ -148,10 +204,7 @@ int check_replaceable(int directory, const char *name, const char *shown, struct
         return say_errno(shown, error);
     if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode))
         return 0;
-    if (S_ISDIR(status.st_mode))
-        error_set(error, CHAT_FOLDER, "%s: it is a folder", shown);
-    else
-        error_set(error, CHAT_SPECIAL, "%s: it is a FIFO, a socket or a device", shown);
+    say_kind(status.st_mode, shown, error);
     return error_hint(error, "only a file or a link is replaced or removed: remove it by hand");
 }
 

@@ -40,6 +40,8 @@ const struct chat_refusal_row *chat_refusal(int code)
 
 _Static_assert(array_size(chat_refusal_table) == CHAT_USAGE, "a row for each code, in their order");
 
+static const char special[] = "it is a FIFO, a socket or a device", folder[] = "it is a folder";
+
 /* What errno means where a name is opened, replaced or removed. */
 static const struct {
     int number, code;
@@ -50,9 +52,12 @@ static const struct {
     {EXDEV, CHAT_MOUNT, "another file system or file is mounted there, or it has been moved away", ""},
     {EBUSY, CHAT_MOUNT, "something is mounted there", "unmount it first"},
     {ENOTDIR, CHAT_NOT_FOLDER, "what should be a folder is a file", "remove or rename the file"},
-    {EISDIR, CHAT_FOLDER, "it is a folder", ""},
-    {ENXIO, CHAT_SPECIAL, "it is a socket or a device", ""},
-    {ENODEV, CHAT_SPECIAL, "it is a device", ""},
+    {EISDIR, CHAT_FOLDER, folder, ""},
+    {ENXIO, CHAT_SPECIAL, special, ""},
+    {ENODEV, CHAT_SPECIAL, special, ""},
+    {EOVERFLOW, CHAT_TOO_MANY, "it has more names in it than are looked at",
+     "name smaller folders, one after the other"},
+    {ESTALE, CHAT_CHANGED, "it is replaced all the time", "try again when nothing runs in this chat"},
     {EACCES, CHAT_PERMISSION, "file permissions do not let this user",
      "run it as the directory's owner, or as root"},
     {EPERM, CHAT_PERMISSION, "this user may not", "run it as the directory's owner, or as root"},
@@ -67,16 +72,35 @@ static const struct {
     {EILSEQ, CHAT_NAME, "the file system has no such names", "give it another name"},
 };
 
+static const char *hint_for(int number, const char *hint)
+{
+    bool is_root_refused = geteuid() == 0 && (number == EPERM || number == EACCES);
+
+    return is_root_refused ? "root may not: an attribute (lsattr), a seccomp profile or a security module is "
+                             "in the way"
+                           : hint;
+}
+
 int say_errno(const char *shown, struct error *error)
 {
     int number = errno;
 
     for (size_t i = 0; i < array_size(meanings); i++)
         if (meanings[i].number == number) {
+            const char *hint = hint_for(number, meanings[i].hint);
+
             error_set(error, meanings[i].code, "%s: %s", shown, meanings[i].what);
-            return meanings[i].hint[0] ? error_hint(error, "%s", meanings[i].hint) : -1;
+            return hint[0] ? error_hint(error, "%s", hint) : -1;
         }
     return error_set(error, CHAT_SYSTEM, "%s: %s", shown, strerror(number));
+}
+
+int say_kind(mode_t mode, const char *shown, struct error *error)
+{
+    bool is_folder = S_ISDIR(mode);
+
+    return error_set(error, is_folder ? CHAT_FOLDER : CHAT_SPECIAL, "%s: %s", shown,
+                     is_folder ? folder : special);
 }
 
 int say_unreadable(struct error *error)

@@ -10,7 +10,7 @@ int copy_whole(const struct copy *copy, const struct stat *status, struct error 
 
     if (copy_bytes(copy, (uint64_t)status->st_size, &copied, error) < 0)
         return -1;
-    more = has_more(copy->in); /* as of a file of /proc, whose size is said to be 0 */
+    more = status->st_size ? 0 : has_more(copy->in); /* as of a file of /proc */
     is_same = more < 0 ? -1 : is_as_before(copy->in, status);
     if (is_same < 0)
         return error_set(error, copy->in_code, "%s: %s", copy->in_shown, strerror(errno));

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 
 /* What an upload is called where it needs a name. A control character begins it, so that no file of a user's is called so. */
 static const char temporary_prefix[] = "\001upload.";
@@ -18,15 +19,13 @@ static bool is_temporary(const char *name, unsigned char type)
     return !strncmp(name, temporary_prefix, sizeof temporary_prefix - 1);
 }
 
-/* An upload that goes on keeps its file locked, and one of root's may not be opened by the owner. What cannot be opened is removed only
- * where it is no file. */
+/* An upload that goes on keeps its file locked, and one of root's may not be opened by the owner: what cannot be opened is removed only
+ * where it is no file. A shared lock, since network file systems want a descriptor that can be written to for the other kind. */
 static void remove_left(int directory, const char *name)
 {
     auto_close int fd = open_beneath(directory, name, O_RDONLY);
-    bool is_left = fd < 0 ? errno == ELOOP || errno == ENXIO || errno == ENODEV
-                          : flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 
-    if (is_left)
+    if (fd < 0 ? errno == ELOOP || errno == ENXIO || errno == ENODEV : flock(fd, LOCK_SH | LOCK_NB) == 0)
         unlinkat(directory, name, 0);
 }
 
@@ -91,15 +90,21 @@ static int open_named(struct chat_upload *upload)
     return -1;
 }
 
-/* What creating fails with in a directory that was removed is the file system's to choose. */
 static bool is_removed(int directory)
 {
-    int failure = errno;
     struct stat status;
-    bool is_gone = failure == ENOENT || (fstat(directory, &status) == 0 && !status.st_nlink);
 
+    return fstat(directory, &status) == 0 && !status.st_nlink;
+}
+
+static int say_begin(const struct chat *chat, const char *path, struct error *error)
+{
+    int failure = errno;
+
+    if (is_removed(chat->directory)) /* what creating fails with there is the file system's to choose */
+        return error_set(error, CHAT_DIRECTORY, "%s: the chat's directory was removed", path);
     errno = failure;
-    return is_gone;
+    return say_errno(path, error);
 }
 
 int chat_begin(struct chat *chat, const char *path, struct chat_upload *upload, struct error *error)
@@ -110,9 +115,7 @@ int chat_begin(struct chat *chat, const char *path, struct chat_upload *upload, 
     upload->fd = openat(chat->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, chat->mode);
     if (upload->fd < 0 && errno == EOPNOTSUPP)
         open_named(upload);
-    if (upload->fd < 0 && is_removed(chat->directory))
-        return error_set(error, CHAT_DIRECTORY, "%s: the chat's directory was removed", path);
-    return upload->fd < 0 ? say_errno(path, error) : 0;
+    return upload->fd < 0 ? say_begin(chat, path, error) : 0;
 }
 
 void chat_abandon(struct chat_upload *upload)
@@ -175,12 +178,10 @@ static int flush(int fd)
     return copy < 0 ? -1 : close(copy);
 }
 
-static int settle(const struct chat_upload *upload, struct error *error)
+static int give_away(const struct chat_upload *upload, struct error *error)
 {
     const struct chat *chat = upload->chat;
 
-    if (flush(upload->fd) < 0)
-        return say_errno(upload->path, error);
     if (chat->is_owner || fchown(upload->fd, chat->owner, chat->group) == 0)
         return 0;
     if (errno != EPERM)
@@ -190,32 +191,50 @@ static int settle(const struct chat_upload *upload, struct error *error)
     return error_hint(error, "run it as UID %ju, or as root", (uintmax_t)chat->owner);
 }
 
+/* The owner of the directory may have set an access control list that new files begin with (acl(5)): the mode alone counts. */
+static int set_mode(const struct chat_upload *upload, struct error *error)
+{
+    bool has_no_list = fremovexattr(upload->fd, "system.posix_acl_access") == 0 || errno == ENODATA;
+
+    return has_no_list && fchmod(upload->fd, upload->chat->mode) == 0 ? 0 : say_errno(upload->path, error);
+}
+
+static int settle(const struct chat_upload *upload, struct error *error)
+{
+    if (flush(upload->fd) < 0)
+        return say_errno(upload->path, error);
+    if (give_away(upload, error) < 0)
+        return -1;
+    return upload->chat->has_list ? set_mode(upload, error) : 0;
+}
+
 /* Gives a file that has no name one (open(2), O_TMPFILE): by its descriptor, which takes CAP_DAC_READ_SEARCH before Linux 6.10, or by
  * /proc. */
 static int link_unnamed(const struct chat_upload *upload, int folder, const char *name)
 {
     char path[64];
+    int result;
 
     if (!upload->chat->links_by_proc) {
-        if (linkat(upload->fd, "", folder, name, AT_EMPTY_PATH) == 0)
-            return 0;
-        if (errno != ENOENT)
-            return -1;
-        upload->chat->links_by_proc = true;
+        result = linkat(upload->fd, "", folder, name, AT_EMPTY_PATH);
+        if (result == 0 || errno != ENOENT)
+            return result;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", upload->fd);
-    return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+    result = linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+    upload->chat->links_by_proc |= result == 0;
+    return result;
 }
 
-static int say_place(const struct chat_upload *upload, struct error *error)
+/* Why it did not come to `folder`. */
+static int say_place(const struct chat_upload *upload, int folder, struct error *error)
 {
     if (errno != ENOENT)
         return say_errno(upload->path, error);
-    if (access("/proc/self/fd", X_OK) < 0) {
-        error_set(error, CHAT_SYSTEM, "%s: /proc is not mounted", upload->path);
-        return error_hint(error, "mount it: a new file gets its name by /proc/self/fd");
-    }
-    return say_removed(upload->path, error);
+    if (upload->temporary[0] || is_removed(folder) || access("/proc/self/fd", X_OK) == 0)
+        return say_removed(upload->path, error);
+    error_set(error, CHAT_SYSTEM, "%s: /proc is not mounted", upload->path);
+    return error_hint(error, "mount it: a new file gets its name by /proc/self/fd");
 }
 
 /* Where there is nothing of that name. 1: there is something; -1: `error`. */
@@ -230,7 +249,7 @@ static int put_new(struct chat_upload *upload, int folder, const char *name, str
     else if (errno == EEXIST ||
              (upload->temporary[0] && errno == EINVAL)) /* file systems without RENAME_NOREPLACE */
         return 1;
-    return result < 0 ? say_place(upload, error) : 0;
+    return result < 0 ? say_place(upload, folder, error) : 0;
 }
 
 static int give_name(struct chat_upload *upload, struct error *error)
@@ -241,25 +260,50 @@ static int give_name(struct chat_upload *upload, struct error *error)
         link_unnamed(upload, upload->chat->directory, upload->temporary) == 0)
         return 0;
     upload->temporary[0] = '\0';
-    return say_place(upload, error);
+    return say_place(upload, upload->chat->directory, error);
+}
+
+/* What was replaced is now called as the upload was. It may have come there only just now: then all is as it was again. */
+static int put_away(struct chat_upload *upload, int folder, const char *name, struct error *error)
+{
+    int top = upload->chat->directory;
+    struct stat old;
+
+    if (fstatat(top, upload->temporary, &old, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(old.st_mode) &&
+        !S_ISLNK(old.st_mode) && renameat2(top, upload->temporary, folder, name, RENAME_EXCHANGE) == 0)
+        return say_kind(old.st_mode, upload->path, error);
+    unlinkat(top, upload->temporary, 0);
+    upload->temporary[0] = '\0';
+    /* As file systems do when a file takes another's place, lest both are lost with the power: only sooner, while the old one is still
+     * there, that takes twice as long on ext4. */
+    sync_file_range(upload->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    return 0;
+}
+
+/* Where files cannot change places, or there is none any more. */
+static int rename_over(struct chat_upload *upload, int folder, const char *name, struct error *error)
+{
+    int top = upload->chat->directory;
+
+    if (renameat(top, upload->temporary, folder, name) < 0)
+        return say_place(upload, folder, error);
+    unlinkat(top, upload->temporary,
+             0); /* rename(2) leaves it where both are names of the same file already */
+    upload->temporary[0] = '\0';
+    return 0;
 }
 
 static int replace(struct chat_upload *upload, int folder, const char *name, bool *is_replaced,
                    struct error *error)
 {
-    struct error why = {0};
-
-    *is_replaced = check_replaceable(folder, name, upload->path, &why) == 0;
-    if (!*is_replaced && why.code != CHAT_MISSING) {
-        *error = why;
+    error->code = 0;
+    *is_replaced = check_replaceable(folder, name, upload->path, error) == 0;
+    if ((error->code && error->code != CHAT_MISSING) || give_name(upload, error) < 0)
         return -1;
-    }
-    if (give_name(upload, error) < 0)
-        return -1;
-    if (renameat(upload->chat->directory, upload->temporary, folder, name) < 0)
-        return say_place(upload, error);
-    upload->temporary[0] = '\0';
-    return 0;
+    if (renameat2(upload->chat->directory, upload->temporary, folder, name, RENAME_EXCHANGE) == 0)
+        return put_away(upload, folder, name, error);
+    return errno == EINVAL || errno == ENOENT ? rename_over(upload, folder, name, error)
+                                              : say_place(upload, folder, error);
 }
 
 int finish_in(struct chat_upload *upload, int folder, const char *name, bool *is_replaced,

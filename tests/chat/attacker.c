@@ -5,6 +5,8 @@
  *                                                       socket, a folder, a file with another name OUTSIDE, a huge one, and nothing
  *     attacker folder FOLDER NAME STASH OUTSIDE         FOLDER/NAME is a folder, a link to the folder OUTSIDE, a file, and nothing
  *     attacker temporary FOLDER SECRET OUTSIDE          files that have a name for a moment are replaced by links, linked and removed
+ *     attacker link FILE NAME                           NAME is another name of FILE for a moment, over and over
+ *     attacker foreign FOLDER NAME OTHER                the folder FOLDER/OTHER, which is another user's, comes to NAME and goes back
  *     attacker mount FOLDER NAME FILE SUBFOLDER         FILE is mounted on FOLDER/NAME, a file system on FOLDER/SUBFOLDER (root)
  *
  * It says "ready", and how often it did so.
@@ -42,7 +44,9 @@ static void make_letters(const char *path, char letter, size_t size)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     memset(letters, letter, size);
-    if (fd < 0 || write(fd, letters, size) < 0)
+    if (fd < 0)
+        return; /* another one was faster */
+    if (write(fd, letters, size) < 0)
         warn("%s", path);
     close(fd);
 }
@@ -189,6 +193,25 @@ static void search_temporary(char **words, unsigned turn)
         closedir(stream);
 }
 
+static void link_for_a_moment(char **words, unsigned turn)
+{
+    (void)turn;
+    try_to(link(words[0], words[1]));
+    try_to(unlink(words[1]));
+}
+
+static void move_foreign(char **words, unsigned turn)
+{
+    char path[PATH_SIZE], other[PATH_SIZE];
+
+    (void)turn;
+    snprintf(path, sizeof path, "%s/%s", words[0], words[1]);
+    snprintf(other, sizeof other, "%s/%s", words[0], words[2]);
+    try_to(renameat2(AT_FDCWD, other, AT_FDCWD, path, RENAME_NOREPLACE));
+    try_to(renameat2(AT_FDCWD, other, AT_FDCWD, path, RENAME_EXCHANGE));
+    try_to(renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_NOREPLACE));
+}
+
 static void mount_over(char **words, unsigned turn)
 {
     char path[PATH_SIZE], folder[PATH_SIZE];
@@ -212,6 +235,8 @@ static const struct {
 } attacks[] = {{"swap", 5, swap},
                {"folder", 4, swap_folder},
                {"temporary", 3, search_temporary},
+               {"link", 2, link_for_a_moment},
+               {"foreign", 3, move_foreign},
                {"mount", 4, mount_over}};
 
 int main(int count, char **arguments)

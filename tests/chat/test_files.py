@@ -14,7 +14,7 @@ import unicodedata
 import unittest
 from pathlib import Path
 
-from chat import MOST, TEMPORARY, ChatTest
+from chat import HELPERS, MOST, TEMPORARY, ChatTest
 from harness import IS_COVERED, IS_ROOT, IS_SANITIZED, ORDINARY, OTHER, USERS, as_user, need_root, wait_until
 
 COMPOSED, DECOMPOSED = (unicodedata.normalize(form, "ёлка й.txt") for form in ("NFC", "NFD"))
@@ -216,6 +216,18 @@ class Sizes(ChatTest):
         self.assertGreaterEqual(len(data), 1_000_000)
         self.assertLess(len(data), 1_100_000)
 
+    def test_what_a_pipe_holds_is_not_changed_by_what_is_written_later(self):
+        """Whoever is slow to read gets what the file was when it was delivered."""
+        for make in (os.pipe, self.socket_pair):
+            path = self.make("chat/file", b"A" * 60_000)
+            out, into = make()
+            self.assertEqual(self.ask("get", self.chat, "file", stdout=into).code, 0)
+            os.close(into)
+            with open(path, "rb+") as file:
+                file.write(b"B" * 60_000)
+            with open(out, "rb") as reader:
+                self.assertEqual(set(reader.read()), {ord("A")})
+
     def test_a_file_that_shrinks_while_it_is_read(self):
         path = self.make("chat/file", b"x" * 1_000_000)
         out, into = os.pipe()
@@ -298,6 +310,29 @@ class Kinds(ChatTest):
                 else:
                     self.assert_refused(answer, code)
             self.assertEqual((self.folder / "target of chat").read_bytes(), b"kept")
+
+    def test_a_file_whose_other_name_is_unlinked_just_then(self):
+        """Of a link to a file outside, one name is left, and it is not the one that was asked for."""
+        outside = self.make_folder("outside")
+        self.make("outside/file", b"OUTSIDE")
+        codes = set()
+        for uid in USERS:
+            with subprocess.Popen([HELPERS / "attacker", "link", outside / "file", self.chat / "file"], stdout=subprocess.PIPE, **as_user(ORDINARY)) as attacker:
+                try:
+                    attacker.stdout.readline()
+                    for _ in range(1500):
+                        answer = self.get("file", uid=uid)
+                        self.assert_refused(answer, answer.refusal if answer.err else "refused")
+                        codes.add(answer.refusal)
+                        files = self.ask("import", "--format=json", self.make_or_find("elsewhere"), self.chat, uid=uid).json["files"]
+                        self.assertEqual([file for file in files if file["outcome"] != "skipped"], [])
+                finally:
+                    attacker.terminate()
+        self.assertLessEqual({"missing", "hard-link"}, codes)
+
+    def make_or_find(self, name):
+        path = self.folder / name
+        return path if path.exists() else self.make_folder(name)
 
     def test_what_is_missing(self):
         self.assert_refused(self.get("none"), "missing")
@@ -390,12 +425,19 @@ class Owners(ChatTest):
         """A file is for its owner alone, whatever the code in the chat made of the directory."""
         need_root()
         self.chat.chmod(0o2711)
-        entries = ((1, 7, 0xffffffff), (2, 7, OTHER), (4, 7, 0xffffffff), (16, 7, 0xffffffff), (32, 7, 0xffffffff))  # acl(5): all may do all
+        for owner, mode in ((7, 0o600), (4, 0o664), (0, 0o640)):
+            self.set_default_acl(owner)
+            for uid in USERS:
+                self.assertEqual(self.ask("put", f"--mode={mode:o}", self.chat, "file", data=b"x", uid=uid).code, 0)
+                status = os.stat(self.chat / "file")
+                self.assertEqual((stat.S_IMODE(status.st_mode), os.listxattr(self.chat / "file")), (mode, []))
+                seen = subprocess.run(["/usr/bin/cat", self.chat / "file"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **as_user(OTHER))
+                self.assertEqual(seen.stdout, b"x" if mode & 0o004 else b"")
+
+    def set_default_acl(self, owner):
+        """All others may do all (acl(5)); `owner`: what the owner may."""
+        entries = ((1, owner, 0xffffffff), (2, 7, OTHER), (4, 7, 0xffffffff), (16, 7, 0xffffffff), (32, 7, 0xffffffff))
         os.setxattr(self.chat, "system.posix_acl_default", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries))
-        for uid in USERS:
-            self.assertEqual(self.put("file", b"x", uid=uid).code, 0)
-            self.assertEqual(stat.S_IMODE(os.stat(self.chat / "file").st_mode), 0o600)
-            self.assertNotEqual(subprocess.run(["/usr/bin/cat", self.chat / "file"], stderr=subprocess.DEVNULL, check=False, **as_user(OTHER)).returncode, 0)
 
 
 class Directories(ChatTest):
@@ -403,7 +445,7 @@ class Directories(ChatTest):
         self.make("file")
         (self.folder / "link").symlink_to("chat")
         os.mkfifo(self.folder / "fifo")
-        for name in ("file", "link", "link/", "link//", "fifo", "none", "none/none", "file/", "chat/none", ""):
+        for name in ("file", "link", "link/", "link//", "link/.", "link/././/", "fifo", "none", "none/none", "file/", "chat/none", ""):
             for words in (("get", name, "x"), ("put", name, "x"), ("list", name), ("remove", name, "x"), ("import", name, "x")):
                 answer = self.ask("--format=json", *words)
                 self.assertEqual((answer.code, answer.out, answer.refusal), (2, b"", "directory"), (name, answer))

@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import itertools
 import os
+import stat
 import subprocess
 import threading
 import time
@@ -40,6 +41,9 @@ class Hostile(ChatTest):
         self.make("outside/file", OUTSIDE)
         self.stash = self.make_folder("stash")
         self.source = self.make_folder("source")
+        self.foreign = self.make_folder("chat/foreign", 0o755, uid=0)
+        self.foreign_inode = os.stat(self.foreign).st_ino
+        self.inodes = {os.stat(path).st_ino for path in (self.secret, self.outside / "file")}
         self.met, self.faults = Counter(), []
 
     @contextlib.contextmanager
@@ -60,7 +64,8 @@ class Hostile(ChatTest):
         chat, stash, secret, outside, source = names
         for words in (("swap", chat, "file", stash, secret, f"{outside}/file"), ("swap", chat, "file", stash, secret, f"{outside}/file"),
                       ("swap", source, "file", stash, secret, f"{outside}/file"), ("folder", chat, "folder", stash, outside),
-                      ("folder", source, "folder", stash, outside), ("temporary", chat, secret, f"{outside}/linked")):
+                      ("folder", source, "folder", stash, outside), ("temporary", chat, secret, f"{outside}/linked"), ("foreign", chat, "folder", "foreign"),
+                      ("link", f"{outside}/file", f"{source}/linked")):
             stack.enter_context(self.attack(*words))
         if IS_ROOT:
             for name in ("mounted", "folder of another"):
@@ -110,12 +115,13 @@ class Hostile(ChatTest):
     # ---- What must hold ----
 
     def assert_nothing_came_in(self):
-        """No file of the chat has a secret byte."""
+        """No file of the chat has a byte of what is outside; but for what the attacker itself links there."""
         for folder, _, files in os.walk(self.chat):
             for name in files:
                 with contextlib.suppress(OSError), open(os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                    if os.fstat(file.fileno()).st_nlink == 1 and name != "mounted":
-                        self.assertNotIn(b"SECRET", file.read(1 << 20))
+                    if os.fstat(file.fileno()).st_ino not in self.inodes and name != "mounted":
+                        content = file.read(1 << 20)
+                        self.assertFalse(b"SECRET" in content or b"OUTSIDE" in content, name)
 
     def assert_nothing_went_out(self):
         """Outside all is as it was: but for what the attacker itself moved over its own file, `linked`."""
@@ -123,6 +129,9 @@ class Hostile(ChatTest):
         self.assertEqual((self.outside / "file").read_bytes(), OUTSIDE)
         self.assertEqual(set(os.listdir(self.outside)) - {"linked"}, {"file"})
         self.assertEqual(set(os.listdir(self.folder)), {"chat", "secret", "outside", "stash", "source"})
+        foreign = [os.stat(path) for path in (self.chat / "foreign", self.chat / "folder") if path.is_dir() and not path.is_symlink()]
+        foreign = [status for status in foreign if status.st_ino == self.foreign_inode]
+        self.assertEqual([(status.st_uid, stat.S_IMODE(status.st_mode)) for status in foreign], [(0 if IS_ROOT else ORDINARY, 0o755)])
 
     def assert_usable_afterwards(self):
         """An upload goes in, and takes away what is left of others."""

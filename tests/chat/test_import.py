@@ -96,6 +96,7 @@ class Paths(ImportTest):
                 for path, expected in ((self.chat / "a", folder_mode), (self.chat / "a/x", int(mode, 8))):
                     status = os.stat(path)
                     self.assertEqual((stat.S_IMODE(status.st_mode), status.st_uid), (expected, ORDINARY))
+                    self.assertEqual(status.st_gid, os.stat(self.chat).st_gid)
 
     def test_a_folder_that_is_in_the_way(self):
         """And what else is no folder, or no file, where one should be."""
@@ -108,9 +109,13 @@ class Paths(ImportTest):
             (self.chat / "b").mkdir()
             files = self.imported(self.source / "folder", code=1)
             self.assertEqual(self.outcomes(files), [("a/x", "skipped", code), ("b", "skipped", "folder")])
-            (self.chat / "a").unlink()
             (self.chat / "b").rmdir()
+            self.assertEqual(self.outcomes(self.imported(self.source / "folder", code=1)), [("a/x", "skipped", code), ("b", "copied", None)])
+            (self.chat / "a").unlink()
+            (self.chat / "b").unlink()
         self.assertEqual(self.entries(target), [])
+        os.mkfifo(self.chat / "b")
+        self.assertEqual(self.outcomes(self.imported(self.source / "folder", code=1)), [("a/x", "copied", None), ("b", "skipped", "special")])
 
     def test_an_empty_folder(self):
         (self.source / "folder/empty").mkdir(parents=True)
@@ -126,8 +131,11 @@ class Skipping(ImportTest):
         (self.source / "self").symlink_to("self")
         kinds.update({"loop": "link", "self": "link"})
         del kinds["folder"], kinds["hard-link"]
-        files = self.imported(*(self.source / name for name in kinds), self.source / "none", self.source / "good/none", good, code=1)
-        self.assertEqual([file["code"] for file in files], [*kinds.values(), "missing", "not-folder", None])
+        files = self.imported(*(self.source / name for name in kinds), self.source / "none", good)
+        self.assertEqual([file["code"] for file in files], [*kinds.values(), "missing", None])
+        for name, code in (("good/none", "not-folder"), ("good/", "copied"), ("", "name")):
+            files = self.imported(f"{self.source}/{name}" if name else "", code=code != "copied")
+            self.assertEqual([file["code"] or file["outcome"] for file in files], [code if code != "copied" else "replaced"])
         (self.source / "hard-link").unlink()
         files = self.imported(self.source)
         self.assertEqual({Path(file["source"]).name: file["code"] for file in files}, {**kinds, "good": None})
@@ -136,7 +144,7 @@ class Skipping(ImportTest):
     def test_a_link_with_a_slash_behind_it(self):
         self.write("folder/x")
         (self.source / "link").symlink_to("folder")
-        for name in ("link", "link/", "link//"):
+        for name in ("link", "link/", "link//", "link/.", "link/./"):
             self.assertEqual(self.outcomes(self.imported(f"{self.source}/{name}")), [(None, "skipped", "link")])
 
     def test_other_reasons_are_told_by_the_exit_status(self):
@@ -272,12 +280,12 @@ class Report(ImportTest):
         self.assertEqual(answer.json["files"][0]["source"], "source/\ufffd\n")
 
     def test_a_folder_that_grows_while_it_is_copied(self):
-        """It comes to an end."""
+        """It comes to an end: files and folders that are made meanwhile are met, but no more names than are listed."""
         self.write("folder/a")
         stop = threading.Event()
 
         def grow():
-            for i in range(1 << 30):
+            for i in range(20_000):
                 if stop.is_set():
                     return
                 self.write(f"folder/sub/{i % 50}/{i}", b"x")
@@ -285,11 +293,24 @@ class Report(ImportTest):
         thread = threading.Thread(target=grow)
         thread.start()
         try:
-            for _ in range(5):
+            for _ in range(3):
                 self.assertIn(self.ask("import", self.chat, self.source / "folder", env={"LLM_MAX_ATTACHMENT_FILES": "1000000"}).code, (0, 1))
         finally:
             stop.set()
             thread.join()
+
+    def test_more_names_than_are_looked_at(self):
+        """In a folder, or over all: what was met before is copied, and the report says where it ended."""
+        directory = os.open(self.make_folder("source/b", 0o755), os.O_RDONLY)
+        for i in range(100_000):
+            os.symlink("nowhere", str(i), dir_fd=directory)
+        os.close(directory)
+        self.write("a")
+        files = self.imported(self.source, code=1)
+        self.assertEqual(self.outcomes(files), [("a", "copied", None), ("b", "skipped", "too-many")])
+        (self.source / "b/0").unlink()
+        (self.source / "b/1").unlink()
+        self.assertEqual(len(self.imported(self.source)), 99_999)
 
     def test_as_another_user(self):
         need_root()

@@ -3,9 +3,9 @@
  *
  *     tmpfile     open(2): O_TMPFILE
  *     noreplace   renameat2(2): RENAME_NOREPLACE
+ *     exchange    renameat2(2): RENAME_EXCHANGE
  *     emptypath   linkat(2): AT_EMPTY_PATH, as for users without CAP_DAC_READ_SEARCH
  *     copyrange   copy_file_range(2)
- *     sendfile    sendfile(2)
  *     splice      splice(2)
  *     openat2     openat2(2)
  *     chown       fchown(2)
@@ -31,9 +31,9 @@ static const struct refused {
     int number;
 } table[] = {{"tmpfile", SYS_openat, 2, O_TMPFILE_ALONE, EOPNOTSUPP},
              {"noreplace", SYS_renameat2, 4, RENAME_NOREPLACE, EINVAL},
+             {"exchange", SYS_renameat2, 4, RENAME_EXCHANGE, EINVAL},
              {"emptypath", SYS_linkat, 4, AT_EMPTY_PATH, ENOENT},
              {"copyrange", SYS_copy_file_range, 0, 0, EXDEV},
-             {"sendfile", SYS_sendfile, 0, 0, EINVAL},
              {"splice", SYS_splice, 0, 0, EINVAL},
              {"openat2", SYS_openat2, 0, 0, ENOSYS},
              {"chown", SYS_fchown, 0, 0, EPERM}};
