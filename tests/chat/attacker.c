@@ -59,7 +59,8 @@ static void make_socket(const char *path)
     if (strlen(path) >= sizeof address.sun_path)
         errx(1, "%s: too long for a socket", path);
     strcpy(address.sun_path, path);
-    bind(fd, (const struct sockaddr *)&address, sizeof address);
+    if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        warn("%s", path);
     close(fd);
 }
 
@@ -130,7 +131,7 @@ static void swap(char **words, unsigned turn)
 {
     enum { KINDS = 10 };
     char made[PATH_SIZE], path[PATH_SIZE];
-    unsigned kind = (unsigned)rand() % KINDS;
+    unsigned kind = (unsigned)random() % KINDS;
 
     snprintf(made, sizeof made, "%s/%u.%d", words[2], turn % 8, getpid());
     snprintf(path, sizeof path, "%s/%s", words[0], words[1]);
@@ -145,7 +146,7 @@ static void swap_folder(char **words, unsigned turn)
 {
     enum { KINDS = 4 };
     char made[PATH_SIZE], path[PATH_SIZE];
-    unsigned kind = (unsigned)rand() % KINDS;
+    unsigned kind = (unsigned)random() % KINDS;
 
     snprintf(made, sizeof made, "%s/%u.%d", words[2], turn, getpid());
     snprintf(path, sizeof path, "%s/%s", words[0], words[1]);
@@ -163,7 +164,7 @@ static void attack_temporary(const char *folder, const char *name, char **target
     char path[PATH_SIZE];
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    switch (rand() % 4) {
+    switch (random() % 4) {
     case 0:
         try_to(unlink(path) || symlink(targets[0], path));
         break;
@@ -248,7 +249,7 @@ int main(int count, char **arguments)
         if (strcmp(arguments[1], attacks[i].name) != 0 || count - 2 != attacks[i].words)
             continue;
         sigaction(SIGTERM, &action, NULL);
-        srand((unsigned)getpid());
+        srandom((unsigned)getpid());
         puts("ready");
         fflush(stdout);
         while (!is_over)

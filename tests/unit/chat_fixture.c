@@ -88,6 +88,8 @@ int __wrap_renameat(int from, const char *old, int to, const char *new)
 
 int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigned flags)
 {
+    if (flags & RENAME_EXCHANGE && !strange.has_no_noreplace)
+        call_once(&strange.before_rename);
     return strange.has_no_noreplace && flags ? fail_with(EINVAL)
                                              : __real_renameat2(from, old, to, new, flags);
 }
