@@ -1,5 +1,6 @@
 """Attachments and folders on their way into a chat."""
 
+import json
 import os
 import stat
 import subprocess
@@ -8,7 +9,7 @@ import unicodedata
 from pathlib import Path
 
 from chat import MOST, ChatTest
-from harness import IS_ROOT, ORDINARY, OTHER, USERS, need_root
+from harness import IS_ROOT, IS_SANITIZED, ORDINARY, OTHER, USERS, need, need_root, wait_until
 
 
 class ImportTest(ChatTest):
@@ -261,6 +262,41 @@ class Limit(ImportTest):
         self.assertEqual([file["outcome"] for file in files], ["copied"] * 9_999 + ["skipped"])
         for file in files[:-1]:
             self.assertEqual((self.chat / file["path"]).read_bytes(), Path(file["source"]).read_bytes())
+
+
+class Meanwhile(ImportTest):
+    """What is done in the moment after a folder was made, in which root's command is held up."""
+
+    def import_held_up(self, meanwhile, code):
+        need(os.access("/usr/bin/strace", os.X_OK) and not IS_SANITIZED, "strace, and a build without sanitizers")
+        self.write("folder/made/x")
+        wrapper = ("/usr/bin/strace", "-qqo", "/dev/null", "-einject=mkdirat:delay_exit=1000000")
+        with self.start("import", "--format=json", self.chat, self.source / "folder", wrapper=wrapper) as process:
+            wait_until((self.chat / "made").exists)
+            (self.chat / "made").rename(self.chat / "moved")
+            meanwhile(self.chat / "made")
+            out, err = process.communicate()
+        self.assertEqual((process.returncode, err), (code, b""))
+        return json.loads(out)["files"]
+
+    def test_another_users_folder_is_not_given_away(self):
+        need_root()
+        foreign = self.make_folder("chat/foreign", 0o700, uid=0)
+        files = self.import_held_up(foreign.rename, 0)
+        self.assertEqual(self.outcomes(files), [("made/x", "copied", None)])
+        self.assertEqual((os.stat(self.chat / "made").st_uid, stat.S_IMODE(os.stat(self.chat / "made").st_mode)), (0, 0o700))
+        self.assertEqual(os.stat(self.chat / "moved").st_uid, ORDINARY)
+
+    def test_a_link_is_not_followed(self):
+        outside = self.make_folder("outside", 0o700, uid=0)
+        files = self.import_held_up(lambda path: path.symlink_to(outside), 1)
+        self.assertEqual(self.outcomes(files), [("made/x", "skipped", "link")])
+        self.assertEqual((os.stat(outside).st_uid, os.listdir(outside)), (os.stat(self.folder).st_uid, []))
+
+    def test_it_is_made_again(self):
+        files = self.import_held_up(lambda path: None, 0)
+        self.assertEqual(self.outcomes(files), [("made/x", "copied", None)])
+        self.assertTrue((self.chat / "made/x").exists())
 
 
 class Report(ImportTest):
