@@ -280,15 +280,14 @@ static int put_away(struct chat_upload *upload, int folder, const char *name, st
     return 0;
 }
 
-/* Where files cannot change places, or there is none any more. */
+/* Where files cannot change places, or there is none any more. Where both are names of the same file already, rename(2) does nothing. */
 static int rename_over(struct chat_upload *upload, int folder, const char *name, struct error *error)
 {
     int top = upload->chat->directory;
 
     if (renameat(top, upload->temporary, folder, name) < 0)
         return say_place(upload, folder, error);
-    unlinkat(top, upload->temporary,
-             0); /* rename(2) leaves it where both are names of the same file already */
+    unlinkat(top, upload->temporary, 0);
     upload->temporary[0] = '\0';
     return 0;
 }

@@ -779,6 +779,43 @@ static void what_has_its_name_for_a_moment_goes_likewise(void **state)
     in_each_way(be_killed_before_rename);
 }
 
+static void become_fifo(void)
+{
+    assert_int_equal(unlink("chat/a"), 0);
+    assert_int_equal(mkfifo("chat/a", 0600), 0);
+}
+
+static void become_folder(void)
+{
+    assert_int_equal(unlink("chat/a"), 0);
+    make_folder("chat/a");
+}
+
+static void what_came_there_just_now_stays(void **state)
+{
+    static const struct {
+        void (*come)(void);
+        int code;
+        mode_t kind;
+    } kinds[] = {{become_fifo, CHAT_SPECIAL, S_IFIFO}, {become_folder, CHAT_FOLDER, S_IFDIR}};
+
+    (void)state;
+    for (size_t i = 0; i < array_size(kinds); i++) {
+        auto_chat struct chat chat;
+        struct stat status;
+
+        write_text("chat/a", "old");
+        open_chat(&chat);
+        strange.before_rename = kinds[i].come;
+        assert_refused(put(&chat, "a", "new", NULL), kinds[i].code);
+        assert_null(strange.before_rename);
+        assert_int_equal(lstat("chat/a", &status), 0);
+        assert_int_equal(status.st_mode & S_IFMT, kinds[i].kind);
+        assert_names("chat", "a|");
+        assert_int_equal(remove("chat/a"), 0);
+    }
+}
+
 /* Another process' upload: it has the chat's directory open by itself. */
 static void upload_beside(void)
 {
@@ -1015,6 +1052,7 @@ int main(void)
         place_test(what_was_left_goes_with_the_next_upload),
         place_test(what_a_killed_upload_left_goes_with_the_next_one),
         place_test(what_has_its_name_for_a_moment_goes_likewise),
+        place_test(what_came_there_just_now_stays),
         place_test(an_upload_that_goes_on_is_left_alone),
         place_test(an_upload_that_is_taken_for_a_left_one_begins_again),
         place_test(an_upload_whose_lock_another_has_begins_again),
