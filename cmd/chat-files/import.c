@@ -9,12 +9,22 @@ struct report {
 
 /* ---- Text ---- */
 
+/* A message begins with the source, or with what it would have become. */
+static void print_reason(const struct chat_imported *file)
+{
+    if (strncmp(file->why->message, file->source, strlen(file->source)) != 0) {
+        text_write_safe(stdout, file->source);
+        fputs(" as ", stdout);
+    }
+    text_write_safe(stdout, file->why->message);
+}
+
 static void print_file(struct report *report, const struct chat_imported *file)
 {
     (void)report;
     printf("%-8s  ", chat_outcome_name(file->outcome));
     if (file->why) {
-        text_write_safe(stdout, file->why->message);
+        print_reason(file);
     } else {
         text_write_safe(stdout, file->path);
         fputs(" from ", stdout);

@@ -38,12 +38,10 @@ static int need_streams(const struct options *options, struct error *error)
     bool reads = !wants_text && line->subcommand->bit == PUT;
 
     if (reads && options->stand_ins & 1U << STDIN_FILENO)
-        error_set(error, CHAT_INPUT, "standard input is closed");
-    else if (writes && options->stand_ins & 1U << STDOUT_FILENO)
-        error_set(error, CHAT_OUTPUT, "standard output is closed");
-    else
-        return 0;
-    return error_hint(error, "open it, on /dev/null if need be");
+        return error_set(error, CHAT_INPUT, "standard input is closed");
+    if (writes && options->stand_ins & 1U << STDOUT_FILENO)
+        return error_set(error, CHAT_OUTPUT, "standard output is closed");
+    return 0;
 }
 
 static int act(const struct options *options, struct error *error)

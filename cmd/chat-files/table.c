@@ -42,10 +42,12 @@ static const struct command_subcommand subcommands[] = {
 
 const struct command_table chat_files_table = {
     .name = "chat-files",
-    .usage = "[OPTION...] SUBCOMMAND [OPTION...] OPERAND...",
+    .usage = "[OPTION...] SUBCOMMAND [OPTION...] DIRECTORY [OPERAND...]",
     .summary = "Moves files in and out of a chat's directory, whatever the code that owns it does meanwhile.",
-    .epilogue = "import copies at most as many files as LLM_MAX_ATTACHMENT_FILES says; default: 40.\n"
+    .epilogue = "What stands behind DIRECTORY is a name, also where it looks like an option.\n"
+                "import copies at most as many files as LLM_MAX_ATTACHMENT_FILES says; default: 40.\n"
                 "chat-files SUBCOMMAND --help prints the help of one. See chat-files(1).",
+    .options_end_at_operand = true, /* a name may look like an option, and is the code's to choose */
     .options = options,
     .option_count = array_size(options),
     .subcommands = subcommands,

@@ -102,7 +102,8 @@ static void print_subcommand(FILE *out, const struct command_table *table,
 
     while (last + 1 < array_size(subcommand->values) && subcommand->values[last + 1])
         last++;
-    fprintf(out, "    %s)\n        _arguments -s -S", subcommand->name);
+    fprintf(out, "    %s)\n        _arguments -s -S%s", subcommand->name,
+            table->options_end_at_operand ? " -A '-*'" : "");
     print_options(out, table, subcommand);
     for (unsigned i = 0; i < last; i++)
         print_operand(out, table, subcommand, i, false);

@@ -115,8 +115,8 @@ static int check_limit(struct walk *walk)
 
     if (import->copied + import->replaced < import->most)
         return 0;
-    error_set(&walk->why, CHAT_LIMIT, "%s: over the limit of %zu files", walk->source, import->most);
-    return error_hint(&walk->why, "LLM_MAX_ATTACHMENT_FILES is the limit");
+    return error_set(&walk->why, CHAT_LIMIT, "%s: over the limit of %zu file%s (LLM_MAX_ATTACHMENT_FILES)",
+                     walk->source, import->most, import->most == 1 ? "" : "s");
 }
 
 static void import_file(struct walk *walk, struct folder *folder, const struct chat_file *file)

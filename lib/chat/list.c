@@ -48,7 +48,7 @@ int chat_list(const struct chat *chat, size_t most, struct chat_listing *listing
         if (errno != EOVERFLOW)
             return say_unreadable(error);
         error_set(error, CHAT_TOO_MANY, "the chat has more than %zu files", most);
-        return error_hint(error, "remove some of them by hand");
+        return error_hint(error, "remove some of them, as the directory's owner");
     }
     for (size_t i = 0; i < names.count; i++)
         if (look_at(chat, &names.items[i], listing, error) < 0)

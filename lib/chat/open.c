@@ -36,11 +36,12 @@ static int say_directory(const char *path, struct error *error)
     error_set(error, CHAT_DIRECTORY, "%s: %s", path, strerror(number));
     switch (number) {
     case ENOENT:
-        return error_hint(error, "the chat's directory is made by who owns the chats: mkdir -m 700");
+        return error_hint(error, "make it for the user that the code runs as: install -d -m 700 -o UID -g "
+                                 "GID DIRECTORY");
     case ELOOP:
     case ENOTDIR:
-        return error_hint(error, "expected a directory that is no symbolic link; readlink -f shows what a "
-                                 "link leads to");
+        return error_hint(error, "expected a directory; of a symbolic link, what it leads to, which readlink "
+                                 "-f shows");
     case EACCES:
         return error_hint(error, "run it as the directory's owner, or as root");
     default:
@@ -77,6 +78,8 @@ int chat_open(struct chat *chat, const char *path, struct error *error)
     struct stat status;
 
     *chat = (struct chat){.directory = -1, .most_bytes = CHAT_MOST_BYTES, .mode = CHAT_MODE};
+    if (!*path)
+        return error_set(error, CHAT_DIRECTORY, "the name of the directory is empty");
     if (!plain)
         return error_set(error, CHAT_SYSTEM, "%s: out of memory", path);
     chat->directory = openat(AT_FDCWD, plain, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -170,12 +173,13 @@ int check_regular(const struct stat *status, const char *shown, uint64_t most, s
     if (status->st_nlink > 1) {
         error_set(error, CHAT_HARD_LINK, "%s: it has %ju names, of which others may be outside", shown,
                   (uintmax_t)status->st_nlink);
-        return error_hint(error, "copy it, and remove this name");
+        return error_hint(error, "let the code in the chat copy it and remove this name; do not copy it as "
+                                 "root");
     }
     if ((uint64_t)status->st_size > most) {
-        error_set(error, CHAT_TOO_LARGE, "%s: it has %jd bytes; at most %ju are allowed", shown,
+        error_set(error, CHAT_TOO_LARGE, "%s: it has %jd bytes; a file may have %ju", shown,
                   (intmax_t)status->st_size, (uintmax_t)most);
-        return error_hint(error, "split it, or pack it tighter");
+        return error_hint(error, "split it, or compress it");
     }
     return 0;
 }
@@ -205,7 +209,8 @@ int check_replaceable(int directory, const char *name, const char *shown, struct
     if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode))
         return 0;
     say_kind(status.st_mode, shown, error);
-    return error_hint(error, "only a file or a link is replaced or removed: remove it by hand");
+    return error_hint(error, "only a file or a link is replaced or removed: remove it as the directory's "
+                             "owner, not as root");
 }
 
 int chat_remove(const struct chat *chat, const char *name, struct error *error)

@@ -131,9 +131,9 @@ void chat_abandon(struct chat_upload *upload)
 
 static int say_too_large(const struct chat_upload *upload, struct error *error)
 {
-    error_set(error, CHAT_TOO_LARGE, "%s: more than %ju bytes, which is what a file may have", upload->path,
-              (uintmax_t)upload->chat->most_bytes);
-    return error_hint(error, "split it, or pack it tighter");
+    error_set(error, CHAT_TOO_LARGE, "%s: it has more than %ju bytes, which is what a file may have",
+              upload->path, (uintmax_t)upload->chat->most_bytes);
+    return error_hint(error, "split it, or compress it");
 }
 
 int chat_append(struct chat_upload *upload, const char *bytes, size_t size, struct error *error)

@@ -12,6 +12,12 @@ enum { PRIVATE = S_IRUSR | S_IWUSR };
 
 /* ---- The directory ---- */
 
+static int say_no_directory(const char *file, struct error *error)
+{
+    error_set(error, TOKEN_MISSING, "%s: there is no such directory", file);
+    return error_hint(error, "make the directory first");
+}
+
 static int open_place(const char *file, struct place *place, struct error *error)
 {
     *place = (struct place){.directory = -1, .file = file};
@@ -19,7 +25,7 @@ static int open_place(const char *file, struct place *place, struct error *error
         return error_set(error, TOKEN_USAGE, "the name of the file is empty");
     place->directory = open_parent(file, &place->name);
     if (place->directory < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return error_set(error, TOKEN_MISSING, "%s: there is no such directory", file);
+        return say_no_directory(file, error);
     if (place->directory < 0)
         return say_failure(file, ": its directory", error);
     if (*place->name)

@@ -6,9 +6,9 @@ const char token_variable[] = "AI_INTERPRETER_SERVICE_TOKEN";
 const struct token_refusal_row token_refusal_table[] = {
     {TOKEN_MISSING, "missing", 1, "the file is missing, or does not give the variable"},
     {TOKEN_SHORT, "short", 1, "the token has fewer than 32 characters"},
-    {TOKEN_UNUSABLE, "unusable", 1, "the token has a character that is not printable ASCII"},
+    {TOKEN_UNUSABLE, "unusable", 1, "the token has a blank, or what is not printable ASCII"},
     {TOKEN_EXPANDED, "variable", 1, "the token refers to another variable"},
-    {TOKEN_INHERITED, "inherited", 1, "the variable stands without a value"},
+    {TOKEN_INHERITED, "inherited", 1, "the variable's name stands alone, without '='"},
     {TOKEN_EXPOSED, "exposed", 1, "the file is open to its group or to others"},
     {TOKEN_SYNTAX, "syntax", 1, "the file is not one that Docker Compose reads"},
     {TOKEN_LINK, "link", 1, "the file is a symbolic link"},

@@ -8,7 +8,8 @@ static int say_renewal(const char *file, struct error *error)
 
     if (file)
         return error_hint(error,
-                          "remove the line, let 'service-token ensure %s' make a token, and recreate both "
+                          "remove every line that gives it, let 'service-token ensure %s' make a token, and "
+                          "recreate both "
                           "services: %s",
                           file, recreate);
     return error_hint(error, "let 'service-token ensure .env' make one, and recreate both services: %s",

@@ -33,7 +33,7 @@ class Options(ChatTest):
                             (("remove", "chat"), "too few"), (("import", "chat"), "import: too few operands"),
                             (("get", "--mode=600", "chat", "x"), "--mode: not an option of this subcommand"),
                             (("put", "--format=xml", "chat", "x"), "--format: expected text or json"), (("put", "-x", "chat", "y"), "-x: unknown option"),
-                            (("put", "chat", "-n"), "-n: unknown option"), (("--mode=600", "put", "chat", "x"), "--mode: an option of some subcommands")):
+                            (("put", "-n", "chat", "x"), "-n: unknown option"), (("put", "chat", "x", "--format=json"), "put: too many operands"), (("--mode=600", "put", "chat", "x"), "--mode: an option of some subcommands")):
             answer = self.ask(*words)
             if text:
                 self.assert_usage(answer, text)
@@ -65,10 +65,19 @@ class Options(ChatTest):
         for words in (("--version",), ("-V",), ("list", "-V"), ("put", "--version")):
             self.assertEqual(self.ask(*words).out.decode(), f"chat-files {version}\n")
 
-    def test_options_may_stand_anywhere(self):
-        for words in (("--format=json", "put", "chat", "x"), ("put", "--format", "json", "chat", "x"), ("put", "chat", "x", "--format=json"),
-                      ("put", "-m", "600", "chat", "--form=json", "--", "x"), ("put", "chat", "--format=text", "x", "--format=json")):
+    def test_options_stand_before_the_directory(self):
+        for words in (("--format=json", "put", "chat", "x"), ("put", "--format", "json", "chat", "x"), ("put", "-m", "600", "--form=json", "--", "chat", "x"),
+                      ("--format=text", "put", "--format=json", "chat", "x")):
             self.assertEqual(self.ask(*words, data=b"").json["name"], "x")
+
+    def test_what_stands_behind_it_is_a_name(self):
+        """Names are the code's to choose: none of them is an option, least of all one that prints help and succeeds."""
+        for name in ("-h", "--help", "-V", "--version", "-m644", "--format=json", "--", "-"):
+            self.assertEqual(self.ask("put", "chat", name, data=name.encode()).code, 0)
+            self.assertEqual((self.chat / name).read_bytes(), name.encode())
+            self.assertEqual(self.ask("get", "chat", name).out, name.encode())
+            self.assertEqual(self.ask("import", "chat", name, cwd=self.folder).out.splitlines()[-1], b"0 copied, 0 replaced, 1 skipped")
+            self.assertEqual((self.ask("remove", "chat", name).code, self.entries()), (0, []))
 
     def test_errors_in_text_and_json(self):
         """One line and perhaps a hint; or one document, with the same."""

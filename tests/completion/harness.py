@@ -264,6 +264,7 @@ class CompletionTests:
         for line in ("chat-files get chat ", "chat-files --format json get chat/ ", "chat-files remove --format=text chat ", "chat-files put -m 640 chat "):
             self.assert_offered(line, "отчёт.txt", "two words", "-x")
         self.assert_offered("chat-files get 'two words' ", "x")
+        self.assert_offered("chat-files get chat -", "-x")
         self.assertEqual(self.completed("chat-files get chat tw"), "chat-files get chat two\\ words ")
         self.assert_offered("chat-files get none ")
         self.assert_offered("chat-files import chat ", "chat", "two words", "file")

@@ -86,7 +86,7 @@ class Values(TokenTest):
     def test_what_to_do_is_told(self):
         self.write(f"A=1\n\n{KEY}=x\n")
         answer = self.ensure()
-        self.assert_refused(answer, "short", f".env:3: {KEY}: it has 1 of at least 32 characters", "remove the line",
+        self.assert_refused(answer, "short", f".env:3: {KEY}: it has 1 of at least 32 characters", "remove every line",
                             "docker compose up -d --no-deps --force-recreate aiserver aiserver-code-interpreter")
         self.file.write_text("A=1\n\n")
         self.assert_done(self.ensure(), "added")
