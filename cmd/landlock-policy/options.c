@@ -70,18 +70,19 @@ static int take(void *context, int id, const char *shown, char *argument, struct
 int read_options(int count, char **arguments, char **environment, struct options *options,
                  struct error *error)
 {
+    int result;
+
     *options = (struct options){.request = {.status_fd = -1, .environment = environment}, .runs = 1};
     options->request.command = arguments + count;
     options->request.definitions = calloc((size_t)count + 1, sizeof *options->request.definitions);
     options->ignored = calloc((size_t)count + 1, sizeof *options->ignored);
     if (!options->request.definitions || !options->ignored)
         return error_set(error, LAUNCH_SYSTEM, "reading options: out of memory");
-    if (command_read_line(&landlock_policy_table, count, arguments, LAUNCH_USAGE, take, options,
-                          &options->line, error) < 0)
-        return -1;
+    result = command_read_line(&landlock_policy_table, count, arguments, LAUNCH_USAGE, take, options,
+                               &options->line, error);
     if (options->line.operand_count)
         options->request.policy_file = options->line.operands[0];
-    return 0;
+    return result;
 }
 
 void free_options(struct options *options)

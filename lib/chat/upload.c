@@ -263,15 +263,33 @@ static int give_name(struct chat_upload *upload, struct error *error)
     return say_place(upload, upload->chat->directory, error);
 }
 
-/* What was replaced is now called as the upload was. It may have come there only just now: then all is as it was again. */
+/* Something that may not be replaced came there only just now: all is made as it was again. Where the code in the chat has taken away
+ * what was put there, there is nothing to change places with. */
+static int put_back(struct chat_upload *upload, int folder, const char *name, mode_t mode,
+                    struct error *error)
+{
+    enum { TRIES = 100 };
+    int top = upload->chat->directory;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (renameat2(top, upload->temporary, folder, name, RENAME_EXCHANGE) == 0)
+            return say_kind(mode, upload->path, error);
+        if (errno == ENOENT && renameat2(top, upload->temporary, folder, name, RENAME_NOREPLACE) == 0)
+            break;
+    }
+    upload->temporary[0] = '\0';
+    return say_removed(upload->path, error);
+}
+
+/* What was replaced is now called as the upload was. */
 static int put_away(struct chat_upload *upload, int folder, const char *name, struct error *error)
 {
     int top = upload->chat->directory;
     struct stat old;
 
     if (fstatat(top, upload->temporary, &old, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(old.st_mode) &&
-        !S_ISLNK(old.st_mode) && renameat2(top, upload->temporary, folder, name, RENAME_EXCHANGE) == 0)
-        return say_kind(old.st_mode, upload->path, error);
+        !S_ISLNK(old.st_mode))
+        return put_back(upload, folder, name, old.st_mode, error);
     unlinkat(top, upload->temporary, 0);
     upload->temporary[0] = '\0';
     /* As file systems do when a file takes another's place, lest both are lost with the power: only sooner, while the old one is still

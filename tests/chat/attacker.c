@@ -59,7 +59,7 @@ static void make_socket(const char *path)
     if (strlen(path) >= sizeof address.sun_path)
         errx(1, "%s: too long for a socket", path);
     strcpy(address.sun_path, path);
-    if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+    if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno != EADDRINUSE)
         warn("%s", path);
     close(fd);
 }
@@ -68,6 +68,8 @@ static void make_huge(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
+    if (fd < 0)
+        return;
     if (ftruncate(fd, (off_t)1 << 40) < 0)
         warn("%s", path);
     close(fd);
