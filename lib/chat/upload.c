@@ -264,7 +264,7 @@ static int give_name(struct chat_upload *upload, struct error *error)
 }
 
 /* Something that may not be replaced came there only just now: all is made as it was again. Where the code in the chat has taken away
- * what was put there, there is nothing to change places with. */
+ * what was put there, there is nothing to change places with; where it has put a folder there, too, one of both keeps the other name. */
 static int put_back(struct chat_upload *upload, int folder, const char *name, mode_t mode,
                     struct error *error)
 {

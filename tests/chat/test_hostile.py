@@ -133,10 +133,11 @@ class Hostile(ChatTest):
         self.assertEqual([(status.st_uid, stat.S_IMODE(status.st_mode)) for status in foreign], [(0 if IS_ROOT else ORDINARY, 0o755)])
 
     def assert_usable_afterwards(self):
-        """An upload goes in, and takes away what is left of others."""
+        """An upload goes in, and takes away what is left of others; but for a folder that the attacker brought in place of an upload."""
         subprocess.run(["rm", "-rf", self.chat / "file", self.chat / "folder"], check=True)
         self.assertEqual(self.put("file", b"x").code, 0)
-        self.assertEqual([name for name in self.entries() if name.startswith(TEMPORARY)], [])
+        left = [self.chat / os.fsdecode(name) for name in self.entries() if name.startswith(TEMPORARY)]
+        self.assertEqual([path for path in left if path.is_symlink() or not path.is_dir()], [])
         self.assertEqual(self.get("file").out, b"x")
 
     def fight(self):
