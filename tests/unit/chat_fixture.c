@@ -142,18 +142,6 @@ static char place[64];
 static size_t descriptors_before;
 static long allocations_before;
 
-size_t open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* A tree may be deeper than a path may be long. */
 static void remove_below(int parent, const char *name)
 {

@@ -32,8 +32,6 @@ int enter_place(void **state);
 int leave_place(void **state);
 #define place_test(test) cmocka_unit_test_setup_teardown(test, enter_place, leave_place)
 
-size_t open_descriptors(void);
-
 /* Empties the chat's directory. */
 void clear_chat(void);
 

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -54,6 +55,19 @@ static inline int run_child(void (*body)(const void *), const void *context)
 static inline void in_child(void (*body)(const void *), const void *context)
 {
     assert_int_equal(run_child(body, context), 0);
+}
+
+/* How many descriptors this process has, and what counting them takes. */
+static inline size_t open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    while (directory && readdir(directory))
+        count++;
+    if (directory)
+        closedir(directory);
+    return count;
 }
 
 /* ---- Capabilities, in a child ---- */

@@ -93,18 +93,6 @@ static long now(void)
     return time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static size_t open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    while (directory && readdir(directory))
-        count++;
-    if (directory)
-        closedir(directory);
-    return count;
-}
-
 static bool has_children(void)
 {
     return waitpid(-1, NULL, WNOHANG | __WALL) >= 0 || errno != ECHILD;

@@ -148,18 +148,6 @@ static void need_tree(void)
     need(is_ready, "root who may mount");
 }
 
-static size_t open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* ---- walk_open() ---- */
 
 /* An error that nobody has set yet, told from one that was. */
