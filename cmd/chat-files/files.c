@@ -18,7 +18,7 @@ static int store(const struct options *options, struct chat_upload *upload, bool
 int put(const struct options *options, struct error *error)
 {
     auto_chat struct chat chat = {.directory = -1};
-    __attribute__((cleanup(chat_abandon))) struct chat_upload upload = {.fd = -1};
+    auto_upload struct chat_upload upload = {.fd = -1};
     const char *name = options->line.operands[1];
     bool is_replaced;
     json_t *answer;

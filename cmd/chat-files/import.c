@@ -1,10 +1,12 @@
 #include "command.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct report {
     struct progress progress;
     bool is_json, is_begun;
+    int failure; /* errno of what could not be written */
 };
 
 /* ---- Text ---- */
@@ -51,18 +53,17 @@ static json_t *file_object(const struct chat_imported *file)
 /* The document is written as it comes: however many files there are, memory for one is enough. */
 static void put_file(struct report *report, const struct chat_imported *file)
 {
-    json_t *object = file_object(file);
-
-    fputs(report->is_begun ? ",\n" : "{\"files\": [\n", stdout);
+    fputs(report->is_begun ? "," : "{\"files\": [\n", stdout);
     report->is_begun = true;
-    json_dumpf(object, stdout, JSON_PRESERVE_ORDER);
-    json_decref(object);
+    if (json_put(stdout, file_object(file), 0) < 0)
+        report->failure = errno;
 }
 
-static void put_counts(const struct report *report, const struct chat_import *import)
+static int put_counts(const struct report *report, const struct chat_import *import, struct error *error)
 {
     printf("%s],\n\"copied\": %zu, \"replaced\": %zu, \"skipped\": %zu}\n",
-           report->is_begun ? "\n" : "{\"files\": [", import->copied, import->replaced, import->skipped);
+           report->is_begun ? "" : "{\"files\": [", import->copied, import->replaced, import->skipped);
+    return report->failure ? error_set(error, CHAT_OUTPUT, "writing JSON: %s", strerror(report->failure)) : 0;
 }
 
 /* ---- The import ---- */
@@ -91,9 +92,9 @@ int import(const struct options *options, struct error *error)
     if (chat_import(&chat, operands + 1, options->line.operand_count - 1, &import, error) < 0)
         return -1;
     progress_clear(&report.progress);
-    if (report.is_json)
-        put_counts(&report, &import);
-    else
+    if (report.is_json && put_counts(&report, &import, error) < 0)
+        return -1;
+    if (!report.is_json)
         printf("%zu copied, %zu replaced, %zu skipped\n", import.copied, import.replaced, import.skipped);
     return import.is_complete ? 0 : 1;
 }

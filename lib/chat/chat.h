@@ -165,6 +165,8 @@ struct chat_upload {
     char temporary[32]; /* its name, where it has one; else "" */
 };
 
+#define auto_upload __attribute__((cleanup(chat_abandon)))
+
 /* Begins to write chat/`path`. 0; or -1 and `error`: CHAT_NAME, CHAT_DIRECTORY, CHAT_NO_SPACE, CHAT_PERMISSION, CHAT_SYSTEM. In both cases it is to be
  * ended with chat_abandon(). */
 int chat_begin(struct chat *chat, const char *path, struct chat_upload *upload, struct error *error);

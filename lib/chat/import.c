@@ -91,7 +91,7 @@ static int put_in_place(struct walk *walk, struct folder *folder, struct chat_up
 static int copy_into(struct walk *walk, struct folder *folder, const struct chat_file *file,
                      bool *is_replaced)
 {
-    __attribute__((cleanup(chat_abandon))) struct chat_upload upload = {.fd = -1};
+    auto_upload struct chat_upload upload = {.fd = -1};
     struct copy copy = {.in = file->fd,
                         .in_shown = walk->source,
                         .out_shown = walk->path,

@@ -60,8 +60,7 @@ struct command_table {
     const struct command_subcommand *subcommands;
     size_t subcommand_count;     /* 0: none */
     enum command_value operands; /* without subcommands */
-    bool
-        options_end_at_operand; /* what is behind the first operand, of a subcommand where there are some, is no option of this command */
+    bool options_end_at_operand; /* of a subcommand where there are some: what is behind it is no option */
 };
 
 /* ---- Reading options ---- */

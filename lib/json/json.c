@@ -32,7 +32,10 @@ static json_t *mended(const char *text)
 
 static void __attribute__((noreturn, cold)) end_without_memory(void)
 {
-    text_write_line(STDERR_FILENO, "", "writing JSON: out of memory");
+    char prefix[64];
+
+    snprintf(prefix, sizeof prefix, "%s: ", program_invocation_short_name);
+    text_write_line(STDERR_FILENO, prefix, "writing JSON: out of memory");
     exit(FAILED);
 }
 

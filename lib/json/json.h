@@ -1,6 +1,6 @@
 /*
  * Answers in JSON, made with jansson by commands that write one and end. Without memory for an answer the command says so and ends
- * with exit status 2, with nothing written of it.
+ * with exit status 2, with nothing written of what is being made.
  */
 #ifndef JSON_H
 #define JSON_H
